@@ -1,0 +1,399 @@
+"""The values that cross layers: frozen, plain, without behaviour of their own.
+
+Times are Unix UTC milliseconds (`*_at_ms`), text offsets are Unicode characters.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Literal
+
+
+class Role(StrEnum):
+    """Who speaks in a message."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL = "tool"
+    SYSTEM = "system"
+
+
+class Origin(StrEnum):
+    """Where a message's text really comes from; decides titles and ranking."""
+
+    HUMAN = "human"
+    MODEL = "model"
+    TOOL = "tool"
+    INJECTED = "injected"
+    SYNTHETIC = "synthetic"
+
+
+class MessageState(StrEnum):
+    """Whether a message still belongs to what its session shows."""
+
+    ACTIVE = "active"
+    COMPACTED = "compacted"
+    REWOUND = "rewound"
+    OFF_BRANCH = "off_branch"
+    HIDDEN = "hidden"
+    SUPERSEDED = "superseded"
+
+
+class ToolStatus(StrEnum):
+    """How a tool call ended, as far as the record tells."""
+
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    PENDING = "pending"
+    UNKNOWN = "unknown"
+
+
+class SessionKind(StrEnum):
+    """What started a session."""
+
+    INTERACTIVE = "interactive"
+    CRON = "cron"
+    SUBAGENT = "subagent"
+    TOOL = "tool"
+    KANBAN = "kanban"
+
+
+class Relation(StrEnum):
+    """How a session relates to its parent."""
+
+    CONTINUATION = "continuation"
+    BRANCH = "branch"
+    FORK = "fork"
+    SUBAGENT = "subagent"
+    RESET = "reset"
+
+
+class TimeQuality(StrEnum):
+    """How a message's time is known."""
+
+    EXACT = "exact"
+    SESSION = "session"
+    LOCAL_NAIVE = "local_naive"
+    FILE_MTIME = "file_mtime"
+    NONE = "none"
+
+
+class TitleSource(StrEnum):
+    """Who gave a session its title."""
+
+    USER = "user"
+    MODEL = "model"
+    DERIVED = "derived"
+    NONE = "none"
+
+
+class Provenance(StrEnum):
+    """Whether a message was seen as it happened or copied from a later snapshot."""
+
+    OBSERVED = "observed"
+    LEGACY_SNAPSHOT = "legacy_snapshot"
+
+
+SearchPath = Literal["fts5", "cjk", "fts5+cjk", "trigram", "like", "fts5_or", "title", "empty"]
+Sort = Literal["relevance", "newest", "oldest"]
+IndexName = Literal["messages_fts", "messages_fts_trigram", "messages_fts_cjk"]
+
+INDEX_NAMES: tuple[IndexName, ...] = ("messages_fts", "messages_fts_trigram", "messages_fts_cjk")
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call an assistant message makes; `arguments` is the source's own text (often JSON)."""
+
+    id: str | None
+    name: str
+    arguments: str
+    status: ToolStatus = ToolStatus.UNKNOWN
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A session as lists and headers show it.
+
+    `ref` is the stable name in JSON and links: the native id where unambiguous, else
+    `source/native_id`. `id` is the row of this store and never leaves it.
+    """
+
+    id: int
+    ref: str
+    source: str
+    native_id: str
+    kind: SessionKind
+    title: str
+    title_source: TitleSource
+    model: str | None
+    cwd: str | None
+    git_repo_root: str | None
+    git_branch: str | None
+    started_at_ms: int | None
+    last_active_at_ms: int | None
+    message_count: int
+    user_turn_count: int
+    parent_ref: str | None = None
+    relation: Relation | None = None
+    archived_at_ms: int | None = None
+    pinned_at_ms: int | None = None
+    end_reason: str | None = None
+
+    @property
+    def project(self) -> str:
+        """The last part of the repository or folder the session ran in, or ''."""
+        place = (self.git_repo_root or self.cwd or "").rstrip("/\\")
+        return place.replace("\\", "/").rsplit("/", 1)[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message at its place in a session.
+
+    `number` is its 1-based position among the session's visible messages. `content` may be
+    cut to a display cap; then `truncated` is true and `content_length` is the whole length.
+    """
+
+    id: int
+    uid: str
+    session_id: int
+    seq: int
+    number: int
+    role: Role
+    origin: Origin
+    state: MessageState
+    content: str
+    content_length: int
+    truncated: bool
+    created_at_ms: int | None
+    time_quality: TimeQuality
+    model: str | None = None
+    reasoning: str | None = None
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str | None = None
+    tool_name: str | None = None
+    tool_status: ToolStatus | None = None
+    media_refs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Consecutive visible messages of one session, oldest first.
+
+    `before` and `after` count the visible messages not loaded on each side. `anchor_id` is the
+    message the window is centred on, or None when it was asked for by position.
+    """
+
+    session: Session
+    messages: tuple[Message, ...]
+    before: int
+    after: int
+    anchor_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Bookends:
+    """The first and the last messages of a session, oldest first, and how many there are."""
+
+    opening: tuple[Message, ...]
+    resolution: tuple[Message, ...]
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPage:
+    """One page of a session list; `next` is the token of the following page, or None."""
+
+    sessions: tuple[Session, ...]
+    next: str | None
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class SessionFilter:
+    """What a session list is narrowed to; empty means everything that is listed by default."""
+
+    sources: tuple[str, ...] = ()
+    projects: tuple[str, ...] = ()
+    text: str = ""
+    since_ms: int | None = None
+    until_ms: int | None = None
+    include_archived: bool = False
+    include_hidden_kinds: bool = False
+    sort: Literal["last_active", "started", "messages"] = "last_active"
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """A question to the search. `since_ms` is inclusive, `until_ms` exclusive."""
+
+    query: str
+    limit: int = 20
+    offset: int = 0
+    sort: Sort = "relevance"
+    roles: tuple[Role, ...] = ()
+    sources: tuple[str, ...] = ()
+    projects: tuple[str, ...] = ()
+    sessions: tuple[str, ...] = ()
+    since_ms: int | None = None
+    until_ms: int | None = None
+    include: frozenset[str] = frozenset()  # rewound, hidden, tool, trash
+    deadline_s: float = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A message that matches. `marks` are character ranges of `snippet`, in order, disjoint."""
+
+    message_id: int
+    session_id: int
+    message: str
+    session: str
+    source: str
+    role: Role
+    state: MessageState
+    origin: Origin
+    created_at_ms: int | None
+    title: str
+    snippet: str
+    marks: tuple[tuple[int, int], ...]
+    score: float | None
+    path: SearchPath
+
+
+@dataclass(frozen=True, slots=True)
+class IndexStatus:
+    """What one index holds. `coverage` is done / (done + todo), 1.0 for an empty store."""
+
+    name: IndexName
+    state: Literal["ready", "building", "settling", "detached", "stale"]
+    coverage: float
+    done: int
+    todo: int
+    cursor: int
+    last_moved_at_ms: int | None
+    reason: str
+
+    @property
+    def ready(self) -> bool:
+        """True when the index may answer for every row it should hold."""
+        return self.state == "ready" and self.todo == 0
+
+
+@dataclass(frozen=True, slots=True)
+class SearchStep:
+    """One path that was tried, or not, and what came of it."""
+
+    path: SearchPath
+    understood: str
+    hits: int | None
+    elapsed_ms: float | None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """An answer with its path: what answered, why, over how much, and whether it is whole."""
+
+    query: str
+    understood: str
+    repairs: tuple[str, ...]
+    search_path: SearchPath
+    why: str
+    elapsed_ms: float
+    complete: bool
+    reason: str | None
+    total_hits: int
+    total_is_exact: bool
+    ranked_scope: int | None
+    messages_searched: int
+    not_searched: Mapping[str, int]
+    index_status: Mapping[str, IndexStatus]
+    hits: tuple[Hit, ...]
+    title_matches: tuple[Session, ...] = ()
+    steps: tuple[SearchStep, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far long work has come. `total` is None while it is not known; `unit` names both."""
+
+    done: int
+    total: int | None
+    unit: Literal["bytes", "messages", "rows", "files", "steps"]
+    what: str = ""
+    messages: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class BadRecord:
+    """A record that could not be read: where, and why in words. Nothing else was lost."""
+
+    path: str
+    line: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileReport:
+    """What became of one file of an import."""
+
+    path: str
+    outcome: Literal["new", "changed", "skipped", "failed"]
+    sessions: int = 0
+    messages: int = 0
+    reason: str | None = None
+    bad_records: tuple[BadRecord, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ImportReport:
+    """What an import did. `new` and `changed` count messages, `skipped` and `failed` files."""
+
+    new: int
+    changed: int
+    skipped: int
+    failed: int
+    files: tuple[FileReport, ...]
+    unknown_records: Mapping[str, int] = field(default_factory=dict)
+    conflicts: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FoundSource:
+    """A place on this machine that history can be imported from."""
+
+    kind: str
+    path: str
+    name: str
+    sessions: int | None
+    size_bytes: int
+    importable: bool
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TokenizerStatus:
+    """What is known of the CJK tokenizer of this process."""
+
+    path: str | None
+    loads: bool
+    acceptance: bool
+    fingerprint: str | None
+    version: str | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoreStatus:
+    """What the store holds and how its indexes stand."""
+
+    path: str
+    bytes: int
+    sessions: int
+    messages: int
+    indexes: tuple[IndexStatus, ...]
+    tokenizer: TokenizerStatus
+    sources: tuple[Mapping[str, object], ...]
+    read_only_reason: str | None = None
