@@ -1,0 +1,49 @@
+# make run · make test · make lint · make bench · make fuzz · make shots: each sets up all that it needs.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+NATIVE := $(wildcard native/fts5_cjk/*.c native/fts5_cjk/*.h) native/fts5_cjk/CMakeLists.txt
+READY := $(VENV)/.ready
+
+.PHONY: run test test-long lint format bench fuzz shots clean
+
+run: $(READY)
+	@$(BIN)/backscroll $(ARGS)
+
+test: $(READY)
+	$(BIN)/python -m pytest -m "not long and not bench" $(ARGS)
+
+test-long: $(READY)
+	$(BIN)/python -m pytest -m "long" --timeout 3600 $(ARGS)
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(READY)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(READY)
+	$(BIN)/python -m tests.bench.run $(ARGS)
+
+fuzz: $(READY)
+	native/fts5_cjk/fuzz/run.sh $(or $(SECONDS),60)
+
+shots: $(READY)
+	QT_QPA_PLATFORM=offscreen $(BIN)/python -m tests.shots build/shots
+
+# The virtual environment, with the program in it as an editable install and the tokenizer built.
+$(READY): pyproject.toml $(NATIVE) packaging/preflight.py
+	@$(PYTHON) packaging/preflight.py
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Setting up $(VENV) (a few minutes the first time) ..." >&2
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
+	@$(BIN)/python packaging/preflight.py --installed
+	@touch $@
+
+clean:
+	rm -rf $(VENV) build
