@@ -1,0 +1,56 @@
+"""Points in time as people type them: ISO dates, ISO times and ages."""
+
+import re
+from datetime import UTC, datetime, timedelta, tzinfo
+
+from core.errors import QueryError
+
+_AGE = re.compile(r"(\d{1,6})(h|d|w|mo)")
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_HOURS = {"h": 1, "d": 24, "w": 24 * 7}
+
+
+def parse_time(text: str, *, now: datetime, zone: tzinfo | None = None) -> int:
+    """Return the Unix UTC milliseconds that `text` names.
+
+    A date is the start of that day, `24h`, `7d`, `2w` and `3mo` count back from `now`
+    hour by hour; a month is a calendar month, and a day that it lacks becomes its last.
+
+    Args:
+        text: what was typed.
+        now: the present, with a zone.
+        zone: the zone of dates and times that name none; None is the system's, which knows
+            summer time.
+
+    Raises:
+        QueryError: the text is none of these, or lies outside the years 1 to 9999.
+    """
+    age = _AGE.fullmatch(text.strip())
+    try:
+        moment = _before(now, int(age[1]), age[2]) if age else _absolute(text.strip(), zone)
+        return round(moment.astimezone(UTC).timestamp() * 1000)
+    except (ValueError, OverflowError):
+        raise QueryError(
+            f"{text!r} is not a time: write 2026-11-29, 2026-11-29T14:00+09:00, 24h, 7d, 2w or 3mo"
+        ) from None
+
+
+def _absolute(text: str, zone: tzinfo | None) -> datetime:
+    if not _DATE.match(text):
+        raise ValueError(text)
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is not None:
+        return moment
+    return moment.replace(tzinfo=zone) if zone else moment.astimezone()
+
+
+def _before(now: datetime, count: int, unit: str) -> datetime:
+    if unit != "mo":
+        return now.astimezone(UTC) - timedelta(hours=count * _HOURS[unit])
+    year, month = divmod(now.year * 12 + now.month - 1 - count, 12)
+    for day in range(now.day, 28, -1):
+        try:
+            return now.replace(year=year, month=month + 1, day=day)
+        except ValueError:
+            continue  # a shorter month
+    return now.replace(year=year, month=month + 1, day=min(now.day, 28))
