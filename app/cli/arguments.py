@@ -1,0 +1,94 @@
+"""What may be typed after `backscroll`: the parser and its words."""
+
+import argparse
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import NoReturn
+
+from app.cli.output import Output
+
+Command = Callable[[argparse.Namespace, Output], int]
+
+DONE, FAILED, BAD_USAGE, PARTIAL = 0, 1, 2, 3
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line, then where help is; exits with 2."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(BAD_USAGE, f"usage: {message}\nTry: {self.prog} --help\n")
+
+
+def global_options() -> argparse.ArgumentParser:
+    """Return the options that every command takes, before or after its name."""
+    options = _Parser(add_help=False, argument_default=argparse.SUPPRESS)
+    options.add_argument("--data-dir", type=Path, metavar="DIR", help="where the stores are kept")
+    options.add_argument("--profile", metavar="NAME", help="whose store; default: the OS user's")
+    options.add_argument("--json", action="store_true", help="one JSON document on stdout")
+    options.add_argument("--quiet", action="store_true", help="no remarks and no progress")
+    return options
+
+
+def comma_list(text: str) -> list[str]:
+    """Split `a,b` into its parts; empty parts are dropped."""
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def positive(text: str) -> int:
+    """Read a whole number of at least 1."""
+    return _at_least(1, text)
+
+
+def natural(text: str) -> int:
+    """Read a whole number of at least 0."""
+    return _at_least(0, text)
+
+
+def _at_least(least: int, text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+    if not least <= value < 2**31:
+        raise argparse.ArgumentTypeError(f"{text} is out of range, at least {least} is needed")
+    return value
+
+
+def seconds(text: str) -> float:
+    """Read a number of seconds above 0 and up to an hour."""
+    try:
+        value = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds") from None
+    if not 0 < value <= 3600:
+        raise argparse.ArgumentTypeError(f"{text} is out of range: above 0, up to 3600 seconds")
+    return value
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """Return what was asked: the options, and `run`, the command to call, or None for the window.
+
+    Exits with 2 after saying what was wrong.
+    """
+    from app.cli import backfill, check, imports, install, search, sessions, show, sources, status
+
+    shared = global_options()
+    parser = _Parser(
+        prog="backscroll",
+        description="Look back through your own conversations with AI agents. "
+        "Without a command the window opens.",
+        parents=[shared],
+    )
+    parser.add_argument(
+        "--version", action="version", version=f"backscroll {version('backscroll')}"
+    )
+    parser.set_defaults(run=None)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=_Parser)
+    for module in (sources, imports, search, show, sessions, status, backfill, check, install):
+        module.add_to(commands, shared)
+    result = parser.parse_args(arguments)
+    for name, default in (("data_dir", None), ("profile", None), ("json", False), ("quiet", False)):
+        if not hasattr(result, name):
+            setattr(result, name, default)
+    return result

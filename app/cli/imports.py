@@ -1,0 +1,104 @@
+"""`backscroll import`: read history into the store."""
+
+import argparse
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from app.cli import words
+from app.cli.arguments import DONE, FAILED, PARTIAL
+from app.cli.output import Output
+from app.cli.store_access import writing
+from core.errors import SourceError
+from core.types import FileReport, ImportReport, Progress
+
+_SHOWN_REASONS = 20
+
+
+def add_to(commands: Any, shared: argparse.ArgumentParser) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "import",
+        parents=[shared],
+        help="read a file, folder, zip, or everything found",
+        description="Read history into the store. What is already there is not read twice; "
+        "an interrupted import goes on where it stopped.",
+    )
+    parser.add_argument("paths", metavar="PATH", nargs="*", type=Path)
+    parser.add_argument("--kind", metavar="K", help="hermes, claude-code, codex, chatgpt or jsonl")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace, output: Output) -> int:
+    """Import and report; 3 when records or files could not be read, 1 when none could."""
+    from core.sources import ingest
+    from core.sources.detect import found_on_this_machine
+
+    paths = args.paths or [Path(f.path) for f in found_on_this_machine() if f.importable]
+    if not paths:
+        raise SourceError("nothing to import was found on this machine; name a file or folder")
+    for path in paths:
+        if not path.exists():
+            raise SourceError(f"{path} does not exist", path=str(path))
+    job = ingest.Import(paths, kind=args.kind)
+    with writing(args) as db:
+        try:
+            for progress in ingest.run_sync(db, job):
+                output.progress(_progress_words(progress))
+        finally:
+            output.progress_done()
+    report = job.report()
+    if output.as_json:
+        output.document(as_json(report))
+    else:
+        _print(report, output)
+    return _exit_code(report)
+
+
+def _progress_words(progress: Progress) -> str:
+    share = f"{progress.done / progress.total:.0%}" if progress.total else ""
+    return f"{progress.what} {share} · {words.plural(progress.messages, 'message')}"
+
+
+def as_json(report: ImportReport) -> dict[str, Any]:
+    """Return the report in the shape of the command-line contract."""
+    return {
+        "new": report.new,
+        "changed": report.changed,
+        "skipped": report.skipped,
+        "failed": report.failed,
+        "conflicts": report.conflicts,
+        "files": [asdict(file) for file in report.files],
+        "unknown_records": dict(report.unknown_records),
+    }
+
+
+def _print(report: ImportReport, output: Output) -> None:
+    output.line(
+        f"{words.plural(report.new, 'new message')}, {report.changed:,} changed; "
+        f"{words.plural(report.skipped, 'file')} skipped, {report.failed:,} failed"
+    )
+    if report.conflicts:
+        output.line(f"{report.conflicts:,} kept beside an earlier message of the same id")
+    reasons = [line for file in report.files for line in _reasons(file)]
+    for line in reasons[:_SHOWN_REASONS]:
+        output.line(f"  {line}")
+    if len(reasons) > _SHOWN_REASONS:
+        output.line(f"  … and {len(reasons) - _SHOWN_REASONS:,} more; all of them with --json")
+    for kind, count in sorted(report.unknown_records.items()):
+        output.line(f"  {words.plural(count, 'record')} of the unknown type {kind!r}")
+
+
+def _reasons(file: FileReport) -> list[str]:
+    lines = [f"{bad.path}:{bad.line}: {bad.reason}" for bad in file.bad_records]
+    if file.reason:
+        lines.insert(0, f"{file.path}: {file.reason}")
+    return lines
+
+
+def _exit_code(report: ImportReport) -> int:
+    bad = any(file.bad_records for file in report.files)
+    read = any(file.outcome != "failed" for file in report.files)
+    if report.failed and not read:
+        return FAILED
+    return PARTIAL if report.failed or bad else DONE

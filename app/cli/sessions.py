@@ -1,0 +1,67 @@
+"""`backscroll sessions`: the list of sessions."""
+
+import argparse
+from datetime import datetime
+from typing import Any
+
+from app.cli import words
+from app.cli.arguments import DONE, comma_list, positive
+from app.cli.output import Output
+from app.cli.show import session_as_json
+from app.cli.store_access import reading
+from core.search.times import parse_time
+from core.types import SessionFilter
+
+_MOST_SESSIONS = 1000
+
+
+def add_to(commands: Any, shared: argparse.ArgumentParser) -> None:
+    """Add the command group to the parser."""
+    group = commands.add_parser("sessions", parents=[shared], help="list sessions")
+    actions = group.add_subparsers(title="actions", metavar="ACTION", required=True)
+    parser = actions.add_parser("list", parents=[shared], help="newest first, page by page")
+    parser.add_argument("--limit", type=positive, default=50, metavar="N")
+    parser.add_argument("--after", metavar="TOKEN", help="the `next` of the page before")
+    parser.add_argument("--source", type=comma_list, default=[], metavar="KIND,…")
+    parser.add_argument("--project", type=comma_list, default=[], metavar="NAME,…")
+    parser.add_argument("--title", default="", metavar="TEXT", help="text in the title")
+    parser.add_argument("--since", metavar="TIME", help="last active at or after")
+    parser.add_argument("--until", metavar="TIME", help="last active before")
+    parser.add_argument("--archived", action="store_true", help="archived ones too")
+    parser.add_argument("--all-kinds", action="store_true", help="subagents and tools too")
+    parser.add_argument("--sort", choices=("last_active", "started", "messages"))
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace, output: Output) -> int:
+    """Print one page of sessions and how to get the next."""
+    from core.history.sessions import list_sessions
+
+    now = datetime.now().astimezone()
+    wanted = SessionFilter(
+        sources=tuple(args.source),
+        projects=tuple(args.project),
+        text=args.title,
+        since_ms=parse_time(args.since, now=now) if args.since else None,
+        until_ms=parse_time(args.until, now=now) if args.until else None,
+        include_archived=args.archived,
+        include_hidden_kinds=args.all_kinds,
+        sort=args.sort or "last_active",
+    )
+    limit = min(args.limit, _MOST_SESSIONS)
+    with reading(args) as db:
+        page = list_sessions(db, wanted, limit=limit, after=args.after)
+    if output.as_json:
+        sessions = [session_as_json(session) for session in page.sessions]
+        output.document({"sessions": sessions, "next": page.next, "total": page.total})
+        return DONE
+    for session in page.sessions:
+        when = words.local_time(session.last_active_at_ms)
+        count = words.plural(session.message_count, "message")
+        place = f" · {session.project}" if session.project else ""
+        output.marked(when, session.title or "(untitled)", ())
+        output.marked("   ", f"{session.source}{place} · {count} · {session.ref}", ())
+    output.note(f"{len(page.sessions):,} of {words.plural(page.total, 'session')}")
+    if page.next:
+        output.note(f"more with --after {page.next}")
+    return DONE

@@ -1,0 +1,168 @@
+"""`backscroll show`: the text itself, page by page, to the last character."""
+
+import argparse
+from typing import Any
+
+from app.cli import words
+from app.cli.arguments import DONE, natural, positive
+from app.cli.output import Output
+from app.cli.store_access import reading
+from core.types import Message, Session
+
+_MOST_MESSAGES = 200
+_MOST_CHARS = 1_000_000
+
+
+def add_to(commands: Any, shared: argparse.ArgumentParser) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser("show", parents=[shared], help="read a session")
+    parser.add_argument("session", metavar="SESSION", help="its id, or source/id")
+    parser.add_argument("--from", dest="first", type=positive, default=1, metavar="N")
+    parser.add_argument("--count", type=positive, default=50, metavar="N")
+    parser.add_argument("--message", metavar="MSG", help="one message, from --offset on")
+    parser.add_argument("--offset", type=natural, default=0, metavar="CHARS")
+    parser.add_argument("--chars", type=positive, default=10_000, metavar="N")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace, output: Output) -> int:
+    """Print messages by their number, or a part of one message by its id."""
+    from core.history.sessions import session_by_ref
+
+    with reading(args) as db:
+        session = session_by_ref(db, args.session)
+        if args.message is None:
+            return _show_page(db, session, args, output)
+        return _show_part(db, session, args, output)
+
+
+def _show_page(db: Any, session: Session, args: argparse.Namespace, output: Output) -> int:
+    from core.history.messages import messages_page
+
+    count = min(args.count, _MOST_MESSAGES)
+    messages = messages_page(db, session.id, first=args.first, count=count)
+    last = messages[-1].number if messages else args.first - 1
+    following = last + 1 if last < session.message_count and messages else None
+    if output.as_json:
+        output.document(
+            {
+                "session": session_as_json(session),
+                "messages": [message_as_json(message) for message in messages],
+                "next": following,
+            }
+        )
+        return DONE
+    _print_header(session, output)
+    for message in messages:
+        _print_message(message, output)
+    if following:
+        output.note(f"more with --from {following}")
+    return DONE
+
+
+def _show_part(db: Any, session: Session, args: argparse.Namespace, output: Output) -> int:
+    from core.history.messages import message_by_ref, message_text
+
+    message = message_by_ref(db, session.id, args.message)
+    chars = min(args.chars, _MOST_CHARS)
+    text, total = message_text(db, message.id, offset=args.offset, chars=chars)
+    following = args.offset + len(text) if args.offset + len(text) < total else None
+    if output.as_json:
+        output.document(
+            {
+                "session": session.ref,
+                "message": message.uid,
+                "offset": args.offset,
+                "chars": len(text),
+                "total_chars": total,
+                "text": text,
+                "next": following,
+            }
+        )
+        return DONE
+    output.line(text)
+    if following is not None:
+        output.note(f"{following:,} of {total:,} characters; more with --offset {following}")
+    return DONE
+
+
+def session_as_json(session: Session) -> dict[str, Any]:
+    """Return a session in the shape of the command-line contract."""
+    return {
+        "session": session.ref,
+        "title": session.title,
+        "title_source": session.title_source.value,
+        "source": session.source,
+        "kind": session.kind.value,
+        "project": session.project,
+        "model": session.model,
+        "cwd": session.cwd,
+        "git_repo_root": session.git_repo_root,
+        "git_branch": session.git_branch,
+        "started_at_ms": session.started_at_ms,
+        "last_active_at_ms": session.last_active_at_ms,
+        "message_count": session.message_count,
+        "user_turn_count": session.user_turn_count,
+        "parent": session.parent_ref,
+        "relation": session.relation.value if session.relation else None,
+        "archived_at_ms": session.archived_at_ms,
+        "pinned_at_ms": session.pinned_at_ms,
+        "end_reason": session.end_reason,
+    }
+
+
+def message_as_json(message: Message) -> dict[str, Any]:
+    """Return a message in the shape of the command-line contract."""
+    return {
+        "message": message.uid,
+        "number": message.number,
+        "role": message.role.value,
+        "origin": message.origin.value,
+        "state": message.state.value,
+        "created_at_ms": message.created_at_ms,
+        "time_quality": message.time_quality.value,
+        "model": message.model,
+        "content": message.content,
+        "content_length": message.content_length,
+        "truncated": message.truncated,
+        "reasoning": message.reasoning,
+        "tool_calls": [
+            {"id": c.id, "name": c.name, "arguments": c.arguments, "status": c.status.value}
+            for c in message.tool_calls
+        ],
+        "tool_call_id": message.tool_call_id,
+        "tool_name": message.tool_name,
+        "tool_status": message.tool_status.value if message.tool_status else None,
+        "media_refs": list(message.media_refs),
+    }
+
+
+def _print_header(session: Session, output: Output) -> None:
+    output.marked("", session.title or "(untitled)", ())
+    facts = [session.source, session.project, session.model or "", session.ref]
+    facts.append(words.plural(session.message_count, "message"))
+    output.marked("", " · ".join(fact for fact in facts if fact), ())
+
+
+def _print_message(message: Message, output: Output) -> None:
+    label = message.role.value
+    if message.tool_name:
+        label += f" {message.tool_name}"
+    if message.tool_status:
+        label += f" ({message.tool_status.value})"
+    if message.origin.value in ("injected", "synthetic"):
+        label += f" [{message.origin.value}]"
+    if message.state.value != "active":
+        label += f" [{message.state.value}]"
+    output.line()
+    when = words.local_time(message.created_at_ms)
+    output.marked(f"#{message.number}", f"{label}  {when}  {message.uid}", ())
+    if message.content:
+        output.line(message.content)
+    for call in message.tool_calls:
+        output.marked("  →", f"{call.name} {call.arguments} ({call.status.value})", ())
+    if message.truncated:
+        output.line(
+            f"… {message.content_length - len(message.content):,} more characters: "
+            f"--message {message.uid} --offset {len(message.content)}"
+        )

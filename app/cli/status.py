@@ -1,0 +1,92 @@
+"""`backscroll status`: the store, its indexes, the tokenizer, the sources."""
+
+import argparse
+from typing import Any
+
+from app.cli import words
+from app.cli.arguments import DONE
+from app.cli.output import Output
+from app.cli.store_access import reading, store_path
+from core.types import IndexStatus, StoreStatus, TokenizerStatus
+
+
+def add_to(commands: Any, shared: argparse.ArgumentParser) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser("status", parents=[shared], help="store, indexes, tokenizer")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace, output: Output) -> int:
+    """Print what the store holds and how complete its indexes are."""
+    from core.index.health import status
+
+    with reading(args) as db:
+        found = status(db, store_path(args))
+    if output.as_json:
+        output.document(as_json(found))
+    else:
+        _print(found, output)
+    return DONE
+
+
+def as_json(found: StoreStatus) -> dict[str, Any]:
+    """Return the status in the shape of the command-line contract."""
+    return {
+        "store": {
+            "path": found.path,
+            "bytes": found.bytes,
+            "sessions": found.sessions,
+            "messages": found.messages,
+            "read_only_reason": found.read_only_reason,
+        },
+        "indexes": {index.name: index_as_json(index) for index in found.indexes},
+        "tokenizer": tokenizer_as_json(found.tokenizer),
+        "sources": [dict(source) for source in found.sources],
+        "jobs": [],
+    }
+
+
+def index_as_json(index: IndexStatus) -> dict[str, Any]:
+    """Return one index: its state, how much it holds, when it last moved."""
+    return {
+        "state": index.state,
+        "coverage": round(index.coverage, 4),
+        "done": index.done,
+        "todo": index.todo,
+        "cursor": index.cursor,
+        "last_moved_at_ms": index.last_moved_at_ms,
+        "reason": index.reason,
+    }
+
+
+def tokenizer_as_json(found: TokenizerStatus) -> dict[str, Any]:
+    """Return what is known of the tokenizer."""
+    return {
+        "path": found.path,
+        "loads": found.loads,
+        "acceptance": found.acceptance,
+        "fingerprint": found.fingerprint,
+        "version": found.version,
+        "reason": found.reason,
+    }
+
+
+def _print(found: StoreStatus, output: Output) -> None:
+    output.line(f"Store      {found.path}")
+    counts = f"{words.plural(found.sessions, 'session')}, {words.plural(found.messages, 'message')}"
+    output.line(f"           {counts}, {words.size(found.bytes)}")
+    if found.read_only_reason:
+        output.line(f"           read-only: {found.read_only_reason}")
+    for index in found.indexes:
+        reason = f"  {index.reason}" if index.reason else ""
+        todo = f"  {index.todo:,} to do" if index.todo else ""
+        output.line(f"{index.name:<20} {index.state:<9} {index.coverage:>6.1%}{todo}{reason}")
+    tokenizer = found.tokenizer
+    verdict = "verified" if tokenizer.loads and tokenizer.acceptance else tokenizer.reason
+    output.line(f"CJK tokenizer        {verdict}")
+    if tokenizer.path:
+        output.line(f"                     {tokenizer.path}")
+    for source in found.sources:
+        output.line(
+            "Source     " + " · ".join(str(v) for v in source.values() if v not in ("", None))
+        )
