@@ -1,0 +1,77 @@
+"""Every dialog, opened without a nested event loop: `await` one, never `exec()` it.
+
+A nested loop inside a coroutine leaves the other tasks of the loop suspended for ever.
+"""
+
+import asyncio
+from pathlib import Path
+
+from PySide6.QtCore import QDate, QObject
+from PySide6.QtWidgets import (
+    QDateEdit,
+    QDialog,
+    QDialogButtonBox,
+    QFileDialog,
+    QFormLayout,
+    QWidget,
+)
+
+
+async def opened(dialog: QDialog) -> bool:
+    """Show `dialog` window-modal; returns True when it was accepted."""
+    done: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+
+    def finish(result: int) -> None:
+        if not done.done():
+            done.set_result(result == QDialog.DialogCode.Accepted)
+
+    dialog.finished.connect(finish)
+    dialog.open()
+    try:
+        return await done
+    finally:
+        dialog.deleteLater()
+
+
+class Dialogs(QObject):
+    """Asks the user; tests put an object with the same methods in its place."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._parent = parent
+
+    async def choose_files(self) -> list[Path]:
+        """Return the files to import; empty when the user changed their mind."""
+        return await self._choose(self.tr("Add files"), QFileDialog.FileMode.ExistingFiles)
+
+    async def choose_folder(self) -> list[Path]:
+        """Return the folder to import, as a list; empty when the user changed their mind."""
+        return await self._choose(self.tr("Add a folder"), QFileDialog.FileMode.Directory)
+
+    async def choose_days(self, first: QDate, last: QDate) -> tuple[QDate, QDate] | None:
+        """Return a first and a last day, both included, or None."""
+        dialog = QDialog(self._parent)
+        dialog.setWindowTitle(self.tr("Dates"))
+        edits = [QDateEdit(day, calendarPopup=True) for day in (first, last)]
+        form = QFormLayout(dialog)
+        form.addRow(self.tr("From"), edits[0])
+        form.addRow(self.tr("To"), edits[1])
+        buttons = QDialogButtonBox(
+            QDialogButtonBox.StandardButton.Ok | QDialogButtonBox.StandardButton.Cancel
+        )
+        buttons.accepted.connect(dialog.accept)
+        buttons.rejected.connect(dialog.reject)
+        form.addRow(buttons)
+        if not await opened(dialog):
+            return None
+        days = sorted((edit.date() for edit in edits), key=QDate.toJulianDay)
+        return days[0], days[1]
+
+    async def _choose(self, title: str, mode: QFileDialog.FileMode) -> list[Path]:
+        dialog = QFileDialog(self._parent, title)
+        dialog.setFileMode(mode)
+        if mode == QFileDialog.FileMode.Directory:
+            dialog.setOption(QFileDialog.Option.ShowDirsOnly)
+        if not await opened(dialog):
+            return []
+        return [Path(name) for name in dialog.selectedFiles()]
