@@ -12,6 +12,12 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SAMPLES = ROOT / "tests" / "data" / "samples"
+TALK = """\
+{"session":"s1","id":"m1","role":"user","content":"订阅的电影每次刷新都会重复下载","title":"电影订阅"}
+{"session":"s1","id":"m2","role":"assistant","content":"漓江的水，入队两次 gen-itgc后"}
+{"session":"s1","id":"m3","role":"tool","content":"exit 0: 订阅 done","tool_name":"Bash"}
+{"session":"s2","id":"m1","role":"user","content":"the ITGC control is tested"}
+"""
 
 
 @dataclass(frozen=True)
@@ -74,15 +80,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Program:
     home.mkdir()
     program = Program(home, folder / "data")
     talk = folder / "talk.jsonl"
-    lines = [
-        {"session": "s1", "id": "m1", "role": "user", "content": "订阅的电影每次刷新都会重复下载",
-         "title": "电影订阅", "created_at": "2026-11-27T13:48:00+08:00"},
-        {"session": "s1", "id": "m2", "role": "assistant", "content": "漓江的水，入队两次 gen-itgc后"},
-        {"session": "s1", "id": "m3", "role": "tool", "content": "exit 0: 订阅 done",
-         "tool_name": "Bash", "tool_status": "succeeded"},
-        {"session": "s2", "id": "m1", "role": "user", "content": "the ITGC control is tested"},
-    ]  # fmt: skip
-    talk.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
+    talk.write_text(TALK, encoding="utf-8")
     kinds = [SAMPLES / kind for kind in ("claude_code", "codex", "hermes", "chatgpt")]
     finished = program("import", *kinds, talk, "--json")
     assert finished.code in (0, 3), finished.out + finished.err
