@@ -18,7 +18,7 @@ _VISIBLE[0x7F] = "\u2421"
 _VISIBLE.update(dict.fromkeys(range(0x80, 0xA0), _ODD))
 _VISIBLE.update({ord(each): _ODD for each in _BIDI})
 _VISIBLE.update({0x2028: "\u2424", 0x2029: "\u2424", 0xFEFF: _ODD})
-_SPACED = _VISIBLE | {code: " " for code in (0x09, 0x0A, 0x0B, 0x0C, 0x0D, 0x2028, 0x2029)}
+_SPACED = _VISIBLE | dict.fromkeys((9, 10, 11, 12, 13, 8232, 8233), " ")
 
 
 def visible(text: str) -> str:
