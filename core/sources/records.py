@@ -106,6 +106,14 @@ class BadSourceRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class Remark:
+    """Something worth telling about a record at `line` that was read and kept all the same."""
+
+    line: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class ReadTo:
     """Everything up to `offset` bytes (or rows) of `total` has been yielded."""
 
@@ -113,4 +121,4 @@ class ReadTo:
     total: int | None = None
 
 
-Record = SessionRecord | MessageRecord | UnknownRecord | BadSourceRecord | ReadTo
+Record = SessionRecord | MessageRecord | UnknownRecord | BadSourceRecord | Remark | ReadTo

@@ -1,0 +1,142 @@
+"""Source files as they lie on disk: what may be opened, and how to know one again."""
+
+import codecs
+import contextlib
+import hashlib
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from core.errors import SourceError
+from core.sources.lines import Readable
+
+HEAD_BYTES = 4096
+TAIL_BYTES = 256
+
+# Files that hold keys to accounts. They are never opened, whoever names them.
+CREDENTIAL_NAMES = frozenset(
+    {
+        ".audit-key",
+        ".credentials.json",
+        ".env",
+        "auth.json",
+        "credentials.json",
+        "id_rsa",
+        "users.json",
+    }
+)
+
+_WIDE = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+
+
+@dataclass(frozen=True, slots=True)
+class FileStamp:
+    """What tells one state of one file from another without reading it."""
+
+    device: int
+    inode: int
+    size: int
+    mtime_ns: int
+
+
+def stamp(path: Path) -> FileStamp:
+    """Return the stamp of a regular file, symlinks followed.
+
+    Raises:
+        SourceError: there is none, or it is a folder, a pipe or a device.
+    """
+    try:
+        found = path.stat()
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        raise SourceError(_words(path, error), path=str(path)) from error
+    _check_regular(path, found.st_mode)
+    return _stamp(found)
+
+
+@contextlib.contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """Open a regular file for reading; read errors inside the block become `SourceError`.
+
+    A pipe is refused without waiting for its writer, a device without reading from it.
+    """
+    if path.name in CREDENTIAL_NAMES:
+        raise SourceError(f"{path.name} holds credentials and is never read", path=str(path))
+    stamp(path)  # refuses folders, which Windows cannot open, and what is no regular file
+    # Not blocking: should a pipe take the file's place now, opening it would wait for a writer.
+    # O_BINARY exists on Windows only.
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    try:
+        number = os.open(path, flags | getattr(os, "O_CLOEXEC", 0))
+        with os.fdopen(number, "rb", buffering=0) as stream:
+            _check_regular(path, os.fstat(number).st_mode)
+            yield cast("BinaryIO", stream)
+    except OSError as error:
+        raise SourceError(_words(path, error), path=str(path)) from error
+
+
+def stamp_of(stream: BinaryIO) -> FileStamp:
+    """Return the stamp of an open file."""
+    return _stamp(os.fstat(stream.fileno()))
+
+
+def as_utf8(stream: BinaryIO) -> Readable:
+    """Return the stream itself, or one that re-encodes UTF-16 with a byte order mark.
+
+    Offsets into the latter are offsets of the UTF-8 text, not of the file.
+    """
+    start = stream.read(2)
+    stream.seek(0)
+    encoding = _WIDE.get(start)
+    if encoding is None:
+        return stream
+    return codecs.EncodedFile(stream, "utf-8", encoding, errors="replace")
+
+
+def hashes(stream: BinaryIO, offset: int) -> tuple[bytes, bytes]:
+    """Return the hashes of the first 4 KiB and of the 256 bytes before `offset`.
+
+    They stay the same while a file only grows (the head once it is 4 KiB long). The stream's
+    position is left where it was.
+    """
+    before = stream.tell()
+    stream.seek(0)
+    head = stream.read(min(HEAD_BYTES, offset))
+    stream.seek(max(0, offset - TAIL_BYTES))
+    tail = stream.read(min(TAIL_BYTES, offset))
+    stream.seek(before)
+    return _hash(head), _hash(tail)
+
+
+def _hash(part: bytes) -> bytes:
+    return hashlib.blake2b(part, digest_size=16).digest()
+
+
+def _stamp(found: os.stat_result) -> FileStamp:
+    return FileStamp(_signed(found.st_dev), _signed(found.st_ino), found.st_size, found.st_mtime_ns)
+
+
+def _signed(number: int) -> int:
+    """SQLite's integers are signed; some file systems use all 64 bits."""
+    return (number + (1 << 63)) % (1 << 64) - (1 << 63)
+
+
+def _check_regular(path: Path, mode: int) -> None:
+    if stat.S_ISREG(mode):
+        return
+    kinds = {
+        stat.S_IFDIR: "a folder",
+        stat.S_IFIFO: "a pipe",
+        stat.S_IFCHR: "a device",
+        stat.S_IFBLK: "a device",
+        stat.S_IFSOCK: "a socket",
+    }
+    what = kinds.get(stat.S_IFMT(mode), "not a regular file")
+    raise SourceError(f"{path} is {what}, not a file of conversations", path=str(path))
+
+
+def _words(path: Path, error: OSError | ValueError) -> str:
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return f"{path} cannot be read: {reason}"
