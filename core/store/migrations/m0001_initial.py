@@ -5,6 +5,8 @@ Wide columns stand last, so that a row's narrow part is read without its overflo
 
 import apsw
 
+from core.store import indexes, keys
+
 TABLES = """
 CREATE TABLE sources(
   id INTEGER PRIMARY KEY,
@@ -63,6 +65,8 @@ CREATE TABLE sessions(
   trashed_at_ms INTEGER,
   end_reason TEXT,
   metadata TEXT,
+  renamed_at_ms INTEGER,
+  search_title TEXT,
   UNIQUE(source_id, native_id)
 );
 CREATE INDEX sessions_by_native_id ON sessions(native_id);
@@ -117,6 +121,8 @@ CREATE TABLE message_keys(
 CREATE INDEX message_keys_by_time ON message_keys(at_ms, id);
 CREATE INDEX message_keys_by_session ON message_keys(session_id, id);
 
+CREATE TABLE message_counts(flags INTEGER PRIMARY KEY, n INTEGER NOT NULL);
+
 CREATE TABLE tombstones(
   id INTEGER PRIMARY KEY,
   session_mac BLOB NOT NULL,
@@ -133,7 +139,8 @@ CREATE TABLE index_state(
   last_moved_at_ms INTEGER,
   holder TEXT,
   heartbeat_at_ms INTEGER,
-  fingerprint TEXT
+  fingerprint TEXT,
+  unsettled_rows INTEGER NOT NULL DEFAULT 0
 ) WITHOUT ROWID;
 
 CREATE TABLE index_queue(
@@ -179,5 +186,22 @@ CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
 
 def upgrade(db: apsw.Connection) -> None:
-    """Create every table of schema 1 in the caller's transaction."""
+    """Create schema 1 in the caller's transaction.
+
+    The CJK index is left out: it needs its tokenizer, which this process may not have.
+    """
     db.execute(TABLES)
+    keys.create(db)
+    db.execute(indexes.TITLES)
+    for index in indexes.INDEXES.values():
+        indexes.create_view(db, index)
+        if index.name == indexes.CJK:
+            state, reason = "detached", indexes.NEVER_BUILT
+        else:
+            state, reason = "ready", ""
+            indexes.create_table(db, index)
+            indexes.install_live_triggers(db, index)
+        db.execute(
+            "INSERT INTO index_state(name, state, reason) VALUES (?, ?, ?)",
+            (index.name, state, reason),
+        )

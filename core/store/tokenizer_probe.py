@@ -1,0 +1,43 @@
+"""Telling whether two tokenizers cut text alike, without trusting names or versions."""
+
+import hashlib
+
+import apsw
+
+from core.cjk_ranges import CJK_RANGES
+
+TOKENIZER = "cjk_unicode61"
+ARGUMENTS = ["remove_diacritics", "0"]
+_SAMPLE_STEP = 37  # coprime to the sizes of Unicode's blocks, so each block is met at odd places
+_LAST_SAMPLED = 0x323AF  # the last ideograph of Unicode 16
+
+
+def is_available(db: apsw.Connection) -> bool:
+    """Tell whether `cjk_unicode61` is known to this connection."""
+    return db.fts5_tokenizer_available(TOKENIZER)
+
+
+def fingerprint(db: apsw.Connection) -> str | None:
+    """Return 32 hexadecimal digits for how this connection's tokenizer cuts, None without one.
+
+    Two builds with one fingerprint may write one index. Different ones may not: the tokens of
+    a deletion would miss those of the insertion and leave ghosts. Costs some milliseconds.
+    """
+    if not is_available(db):
+        return None
+    tokenize = db.fts5_tokenizer(TOKENIZER, ARGUMENTS)
+    digest = hashlib.blake2b(digest_size=16)
+    for reason in (apsw.FTS5_TOKENIZE_DOCUMENT, apsw.FTS5_TOKENIZE_QUERY):
+        for token in tokenize(_probe_text().encode(), reason, None):
+            digest.update(repr(token).encode())
+    return digest.hexdigest()
+
+
+def _probe_text() -> str:
+    """Every border of every range from both sides, and a sample of everything else."""
+    borders = [
+        f"a{chr(first - 1)}{chr(first)}{chr(first)}b {chr(last)}{chr(last)}{chr(last + 1)}1"
+        for first, last in CJK_RANGES
+    ]
+    sampled = (p for p in range(0x20, _LAST_SAMPLED, _SAMPLE_STEP) if not 0xD800 <= p <= 0xDFFF)
+    return " ".join((*borders, "".join(map(chr, sampled)), "电影订阅成功 nginx服务 Don't"))
