@@ -75,7 +75,7 @@ def lines(stream: Readable, *, limit: int = LINE_BYTES) -> Iterator[Line | BadSo
                 yield _too_long(number, size)
             elif raw := b"".join((*held, end)) if held else end:
                 line = _line(number, start, raw, terminated=True)
-                if not line.raw.isspace():
+                if line.raw and not line.raw.isspace():
                     yield line
             number, start, size = number + 1, start + size + 1, 0
             held.clear()
@@ -88,7 +88,7 @@ def lines(stream: Readable, *, limit: int = LINE_BYTES) -> Iterator[Line | BadSo
         yield _too_long(number, size)
     elif held:
         line = _line(number, start, b"".join(held), terminated=False)
-        if not line.raw.isspace():
+        if line.raw and not line.raw.isspace():
             yield line
 
 
