@@ -1,0 +1,147 @@
+"""The bar that is always there: which index answered, how much, how fast, over what."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QSizePolicy, QToolButton, QWidget
+
+from app import theme
+from app.views.parts import Badge, Dot, ElidedText, Link, Text
+from app.views.path_facts import Fact, look
+
+HEIGHT = 36
+_CHIP_HEIGHT = 24
+
+
+class Segments(QWidget):
+    """Exclusive small buttons in a row.
+
+    Signals:
+        picked: another one was pressed; carries its key.
+    """
+
+    picked = Signal(str)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._row = QHBoxLayout(self)
+        self._row.setContentsMargins(0, 0, 0, 0)
+        self._row.setSpacing(0)
+        self._group = QButtonGroup(self)
+        self._buttons: dict[str, QToolButton] = {}
+        self._group.buttonClicked.connect(self._on_clicked)
+
+    def offer(self, choices: Sequence[tuple[str, str]], current: str) -> None:
+        """Show `choices` as (key, words) with `current` pressed."""
+        if [key for key, _ in choices] != list(self._buttons):
+            self._build(choices)
+        button = self._buttons.get(current)
+        if button is not None:
+            button.setChecked(True)
+
+    def _build(self, choices: Sequence[tuple[str, str]]) -> None:
+        for old in self._buttons.values():
+            self._group.removeButton(old)
+            self._row.removeWidget(old)
+            old.deleteLater()
+        self._buttons.clear()
+        for n, (key, words) in enumerate(choices):
+            button = QToolButton()
+            button.setProperty("class", "seg")
+            button.setProperty("first", "true" if n == 0 else "false")
+            button.setProperty("last", "true" if n == len(choices) - 1 else "false")
+            button.setText(words)
+            button.setFont(theme.font("caption"))
+            button.setCheckable(True)
+            button.setAccessibleName(self.tr("Sort: %1").replace("%1", words))
+            self._group.addButton(button)
+            self._row.addWidget(button)
+            self._buttons[key] = button
+
+    def _on_clicked(self, pressed: QToolButton) -> None:
+        key = next(key for key, button in self._buttons.items() if button is pressed)
+        self.picked.emit(key)
+
+
+class PathBar(QFrame):
+    """Shows the path of an answer, always in the same place and order.
+
+    Signals:
+        link_pressed: a fact that is a link was pressed; carries its name.
+        sort_picked: another order was asked for; carries its key.
+    """
+
+    link_pressed = Signal(str)
+    sort_picked = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("pathbar")
+        self.setFixedHeight(HEIGHT)
+        self.setAccessibleName(self.tr("Search path"))
+        self.chip = Badge("path-browse", "", "unk", bold=True, height=_CHIP_HEIGHT)
+        self.segments = Segments()
+        self._facts = QWidget()
+        self._facts.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self._row = QHBoxLayout(self._facts)
+        self._row.setContentsMargins(0, 0, 0, 0)
+        self._row.setSpacing(12)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(16, 0, 16, 1)
+        row.setSpacing(12)
+        row.addWidget(self.chip)
+        row.addWidget(self._facts, 1)
+        row.addWidget(self.segments)
+        self.segments.picked.connect(self.sort_picked)
+        self.links: dict[str, Link] = {}
+
+    def show_path(
+        self,
+        path: str,
+        facts: Sequence[Fact],
+        sorts: Sequence[tuple[str, str]] = (),
+        sort: str = "",
+    ) -> None:
+        """Show one path with its facts; `sorts` are the orders to choose from."""
+        shown = look(path)
+        self.chip.show_badge(shown.icon, shown.word, shown.kind)
+        self._clear()
+        for n, fact in enumerate(facts):
+            if n:
+                self._row.addWidget(Dot())
+            self._row.addWidget(self._part(fact))
+        self._row.addStretch(1)
+        self.segments.setVisible(bool(sorts))
+        self.segments.offer(sorts, sort)
+        self.setAccessibleDescription(self.sentence(path, facts))
+
+    @staticmethod
+    def sentence(path: str, facts: Sequence[Fact]) -> str:
+        """Return path and facts as one line, as a screen reader says it."""
+        words = [f"{fact.strong} {fact.text}".strip() for fact in facts if not fact.link]
+        return ", ".join([look(path).word, *words])
+
+    def _part(self, fact: Fact) -> QWidget:
+        if fact.link:
+            link = Link(fact.text)
+            link.clicked.connect(lambda: self.link_pressed.emit(fact.link))
+            self.links[fact.link] = link
+            return link
+        if not fact.strong:
+            return ElidedText(fact.text, "ui", "text2")
+        pair = QWidget()
+        row = QHBoxLayout(pair)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(4)
+        row.addWidget(Text(fact.strong, bold=True))
+        if fact.text:
+            row.addWidget(Text(fact.text, ink="text2"))
+        return pair
+
+    def _clear(self) -> None:
+        self.links.clear()
+        while (item := self._row.takeAt(0)) is not None:
+            widget = item.widget()
+            if widget is not None:
+                widget.hide()
+                widget.deleteLater()

@@ -1,0 +1,170 @@
+"""What the path bar says about an answer: pure words, in a fixed order."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
+
+from app import formatting
+from core.types import SearchResult
+
+WHY = "why"
+SHOW_ALL = "show-all"
+SHOW_DEFAULT = "show-default"
+INCLUDE = "include"
+
+_CONTEXT = "path"
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """`strong` is bold and comes first. With `link` the whole is something to press."""
+
+    text: str = ""
+    strong: str = ""
+    link: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PathLook:
+    """Icon, word and tint of one search path."""
+
+    icon: str
+    word: str
+    kind: str
+
+
+_LOOKS = {
+    "cjk": PathLook("path-cjk", QT_TRANSLATE_NOOP("path", "CJK index"), "info"),
+    "fts5+cjk": PathLook("path-cjk", QT_TRANSLATE_NOOP("path", "CJK + word index"), "info"),
+    "fts5": PathLook("path-fts5", QT_TRANSLATE_NOOP("path", "Word index"), "ok"),
+    "trigram": PathLook("path-trigram", QT_TRANSLATE_NOOP("path", "Trigram index"), "trigram"),
+    "like": PathLook("path-like", QT_TRANSLATE_NOOP("path", "LIKE scan"), "warn"),
+    "fts5_or": PathLook("path-fts5", QT_TRANSLATE_NOOP("path", "Fewer words"), "warn"),
+    "title": PathLook("path-browse", QT_TRANSLATE_NOOP("path", "Titles and ids"), "unk"),
+    "empty": PathLook("path-browse", QT_TRANSLATE_NOOP("path", "Browse"), "unk"),
+    "partial": PathLook("partial", QT_TRANSLATE_NOOP("path", "Partial"), "partial"),
+}
+
+# `not_searched` key → words for one, words for many, what to include to search it too.
+_LEFT_OUT = {
+    "rewound": (
+        QT_TRANSLATE_NOOP("path", "%1 rewound message"),
+        QT_TRANSLATE_NOOP("path", "%1 rewound messages"),
+        "rewound",
+    ),
+    "hidden": (
+        QT_TRANSLATE_NOOP("path", "%1 hidden message"),
+        QT_TRANSLATE_NOOP("path", "%1 hidden messages"),
+        "hidden",
+    ),
+    "trashed": (
+        QT_TRANSLATE_NOOP("path", "%1 message in the trash"),
+        QT_TRANSLATE_NOOP("path", "%1 messages in the trash"),
+        "trash",
+    ),
+    "tool": (
+        QT_TRANSLATE_NOOP("path", "%1 tool row"),
+        QT_TRANSLATE_NOOP("path", "%1 tool rows"),
+        "tool",
+    ),
+    "unindexed": (
+        QT_TRANSLATE_NOOP("path", "%1 message not indexed yet"),
+        QT_TRANSLATE_NOOP("path", "%1 messages not indexed yet"),
+        "",
+    ),
+    "cut_tails": (
+        QT_TRANSLATE_NOOP("path", "the end of %1 very long message"),
+        QT_TRANSLATE_NOOP("path", "the ends of %1 very long messages"),
+        "",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Something that was not searched. `include` is what asks for it, '' when nothing can."""
+
+    key: str
+    count: int
+    words: str
+    include: str
+
+
+def tr(text: str) -> str:
+    """Translate a text of this module."""
+    return QCoreApplication.translate(_CONTEXT, text)
+
+
+def look(path: str) -> PathLook:
+    """Return how a search path is shown."""
+    found = _LOOKS[path]
+    return PathLook(found.icon, tr(found.word), found.kind)
+
+
+def left_out(not_searched: Mapping[str, int]) -> tuple[LeftOut, ...]:
+    """Return in words what an answer left out; keys without words are shown as they are."""
+    result = []
+    for key, count in not_searched.items():
+        if not count:
+            continue
+        plain = f"%1 {key.replace('_', ' ')}"
+        one, many, include = _LEFT_OUT.get(key, (plain, plain, ""))
+        result.append(LeftOut(key, count, formatting.counted(count, tr(one), tr(many)), include))
+    return tuple(result)
+
+
+def coverage(result: SearchResult) -> float:
+    """Return how much of the store the index that answered covers, from 0 to 1."""
+    names = {
+        "cjk": ("messages_fts_cjk",),
+        "fts5+cjk": ("messages_fts", "messages_fts_cjk"),
+        "fts5": ("messages_fts",),
+        "fts5_or": ("messages_fts",),
+        "trigram": ("messages_fts_trigram",),
+    }.get(result.search_path, ())
+    found = [result.index_status[name].coverage for name in names if name in result.index_status]
+    return min(found, default=1.0)
+
+
+def result_facts(result: SearchResult, sessions: int | None) -> tuple[Fact, ...]:
+    """Return the facts of an answer in their order.
+
+    Args:
+        result: the answer.
+        sessions: how many sessions the hits are in, None while not all hits are loaded.
+    """
+    facts = [_hits_fact(result, sessions), Fact(formatting.elapsed(result.elapsed_ms))]
+    facts.append(Fact(tr("covers %1").replace("%1", formatting.percent(coverage(result)))))
+    facts.append(Fact(tr("complete") if result.complete else _partial(result)))
+    missing = left_out(result.not_searched)
+    if missing:
+        words = ", ".join(each.words for each in missing)
+        facts.append(Fact(tr("not searched: %1").replace("%1", words)))
+        if any(each.include for each in missing) and not result.total_hits:
+            facts.append(Fact(tr("Include"), link=INCLUDE))
+    facts.append(Fact(tr("Why?"), link=WHY))
+    return tuple(facts)
+
+
+def _hits_fact(result: SearchResult, sessions: int | None) -> Fact:
+    total = result.total_hits
+    if not total:
+        messages = formatting.counted(
+            result.messages_searched, tr("in %1 message"), tr("in %1 messages")
+        )
+        return Fact(messages, strong=tr("0 hits"))
+    strong = formatting.counted(total, tr("%1 hit"), tr("%1 hits"))
+    if not result.total_is_exact:
+        strong = tr("up to %1").replace("%1", strong)
+    if sessions is not None:
+        return Fact(
+            formatting.counted(sessions, tr("in %1 session"), tr("in %1 sessions")), strong=strong
+        )
+    return Fact(tr("first %1 shown").replace("%1", formatting.number(len(result.hits))), strong)
+
+
+def _partial(result: SearchResult) -> str:
+    if result.reason == "query_timeout":
+        return tr("partial: stopped at the time limit")
+    return tr("partial: %1").replace("%1", (result.reason or "").replace("_", " "))
