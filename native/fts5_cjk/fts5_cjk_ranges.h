@@ -2,6 +2,8 @@
 ** The characters that form CJK runs: blocks of Unicode 17.0, in order,
 ** disjoint. Written by make_ranges.py together with core/cjk_ranges.py; do not edit.
 */
+#define CJK_UNICODE_VERSION "17.0"
+
 static const struct CjkRange {
   unsigned int iFirst;
   unsigned int iLast;

@@ -119,6 +119,7 @@ def header(ranges: Ranges) -> str:
         f"** The characters that form CJK runs: blocks of Unicode {UNICODE_VERSION}, in order,\n"
         "** disjoint. Written by make_ranges.py together with core/cjk_ranges.py; do not edit.\n"
         "*/\n"
+        f'#define CJK_UNICODE_VERSION "{UNICODE_VERSION}"\n\n'
         "static const struct CjkRange {\n"
         "  unsigned int iFirst;\n"
         "  unsigned int iLast;\n"
