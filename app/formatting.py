@@ -70,6 +70,11 @@ def local(at_ms: int) -> datetime:
     return datetime.fromtimestamp(at_ms / _KILO).astimezone()
 
 
+def today() -> date:
+    """Return the local day of now."""
+    return datetime.now().astimezone().date()
+
+
 def clock(at_ms: int) -> str:
     """Return the time of day: `13:48`."""
     at = local(at_ms)

@@ -1,0 +1,103 @@
+"""A list of rows of one height: what the lists of sessions, hits and searches have in common."""
+
+from PySide6.QtCore import QModelIndex, QTimer, Qt, Signal
+from PySide6.QtGui import QFocusEvent, QKeyEvent
+from PySide6.QtWidgets import QAbstractItemView, QListView, QWidget
+
+from app import theme
+
+_SETTLE_MS = 90
+
+
+class RowList(QListView):
+    """Opens what the keyboard or the mouse rests on, not what a held key runs over.
+
+    Signals:
+        row_opened: a row was clicked, or the arrow keys came to rest on it.
+        row_entered: Enter was pressed on a row: the focus should follow.
+    """
+
+    row_opened = Signal(QModelIndex)
+    row_entered = Signal(QModelIndex)
+
+    def __init__(self, name: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAccessibleName(name)
+        self.setUniformItemSizes(True)
+        self.setMouseTracking(True)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.setTextElideMode(Qt.TextElideMode.ElideRight)
+        self._silent = False
+        self._rest = QTimer(self, singleShot=True, interval=_SETTLE_MS)
+        self._rest.timeout.connect(self._open_current)
+        self.clicked.connect(self._on_clicked)
+        theme.changed.connect(self._on_theme_changed)
+
+    def select_row(self, row: int) -> None:
+        """Make `row` the current one and show it, without opening it; -1 selects nothing."""
+        self._silent = True
+        if row < 0:
+            self.clearSelection()
+            self.setCurrentIndex(QModelIndex())
+        else:
+            index = self.model().index(row, 0)
+            self.setCurrentIndex(index)
+            self.scrollTo(index)
+        self._silent = False
+        self._rest.stop()
+
+    def step(self, rows: int) -> None:
+        """Move the current row and open the one it comes to."""
+        count = self.model().rowCount()
+        if count:
+            row = self.currentIndex().row()
+            row = 0 if row < 0 else min(max(row + rows, 0), count - 1)
+            self.setCurrentIndex(self.model().index(row, 0))
+
+    def _open_current(self) -> None:
+        index = self.currentIndex()
+        if index.isValid():
+            self.row_opened.emit(index)
+
+    def _on_clicked(self, index: QModelIndex) -> None:
+        self._rest.stop()
+        self.row_opened.emit(index)
+
+    def _on_theme_changed(self) -> None:
+        self.scheduleDelayedItemsLayout()
+        self.viewport().update()
+
+    # QListView
+
+    def currentChanged(self, current: QModelIndex, previous: QModelIndex) -> None:
+        super().currentChanged(current, previous)
+        if not self._silent and current.isValid():
+            self._rest.start()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            index = self.currentIndex()
+            if index.isValid():
+                self._rest.stop()
+                self.row_opened.emit(index)
+                self.row_entered.emit(index)
+            return
+        super().keyPressEvent(event)
+
+    def keyboardSearch(self, search: str) -> None:
+        """Letters belong to the search field, not to a jump within the loaded rows."""
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        super().focusInEvent(event)
+        if not self.currentIndex().isValid() and self.model().rowCount():
+            self._silent = True
+            self.setCurrentIndex(self.model().index(0, 0))
+            self._silent = False
+        self.viewport().update()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        super().focusOutEvent(event)
+        self.viewport().update()
