@@ -277,8 +277,11 @@ class IndexStatus:
 
     @property
     def ready(self) -> bool:
-        """True when the index may answer for every row it should hold."""
-        return self.state == "ready" and self.todo == 0
+        """True when the index may answer for every row it should hold.
+
+        An index that is settling holds them all already: only writing to it is slower.
+        """
+        return self.state in ("ready", "settling") and self.todo == 0
 
 
 @dataclass(frozen=True, slots=True)

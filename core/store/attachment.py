@@ -129,6 +129,15 @@ def queued(db: apsw.Connection, index: Index, at_most: int = -1) -> int:
     )
 
 
+def outdated_count(db: apsw.Connection, index: Index) -> int:
+    """Return how many rows of a detached index changed since they were indexed."""
+    return int(
+        db.execute(
+            "SELECT count(*) FROM index_queue WHERE index_name = ? AND was_indexed", (index.name,)
+        ).get
+    )
+
+
 def eligible_count(db: apsw.Connection, index: Index) -> int:
     """Return how many messages the index should hold; reads a few rows."""
     shown = frozenset(MessageState) - {MessageState.SUPERSEDED}

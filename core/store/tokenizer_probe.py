@@ -1,6 +1,7 @@
 """Telling whether two tokenizers cut text alike, without trusting names or versions."""
 
 import hashlib
+import re
 
 import apsw
 
@@ -8,6 +9,7 @@ from core.cjk_ranges import CJK_RANGES
 
 TOKENIZER = "cjk_unicode61"
 ARGUMENTS = ["remove_diacritics", "0"]
+_SURROGATES = re.compile("[\ud800-\udfff]")
 _SAMPLE_STEP = 37  # coprime to the sizes of Unicode's blocks, so each block is met at odd places
 _LAST_SAMPLED = 0x323AF  # the last ideograph of Unicode 16
 
@@ -39,5 +41,6 @@ def _probe_text() -> str:
         f"a{chr(first - 1)}{chr(first)}{chr(first)}b {chr(last)}{chr(last)}{chr(last + 1)}1"
         for first, last in CJK_RANGES
     ]
-    sampled = (p for p in range(0x20, _LAST_SAMPLED, _SAMPLE_STEP) if not 0xD800 <= p <= 0xDFFF)
-    return " ".join((*borders, "".join(map(chr, sampled)), "电影订阅成功 nginx服务 Don't"))
+    sampled = map(chr, range(0x20, _LAST_SAMPLED, _SAMPLE_STEP))
+    probe = " ".join((*borders, "".join(sampled), "电影订阅成功 nginx服务 Don't"))
+    return _SURROGATES.sub("", probe)  # UTF-8 has none

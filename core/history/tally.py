@@ -1,0 +1,72 @@
+"""The counts and times that a session keeps of its messages."""
+
+from collections.abc import Iterable
+
+import apsw
+
+from core.history.bodies import VISIBLE, Incoming
+from core.history.existing import Existing
+from core.types import MessageState
+
+
+class Tally:
+    """Changes of sessions' counts and times, gathered over a batch and applied once."""
+
+    def __init__(self) -> None:
+        self._messages: dict[int, int] = {}
+        self._turns: dict[int, int] = {}
+        self._first_ms: dict[int, int] = {}
+        self._last_ms: dict[int, int] = {}
+
+    def place(self, message: Incoming) -> None:
+        """Note that a body got a place in the message's session."""
+        session, at_ms = message.session_id, message.record.created_at_ms
+        if message.state == MessageState.SUPERSEDED:
+            return
+        if at_ms is not None:
+            self._first_ms[session] = min(at_ms, self._first_ms.get(session, at_ms))
+            self._last_ms[session] = max(at_ms, self._last_ms.get(session, at_ms))
+        self._count(session, message, 1)
+
+    def leave(self, session_id: int, shown: Existing) -> None:
+        """Note that a session no longer shows a body."""
+        self._count(session_id, shown, -1)
+
+    def change(self, session_ids: Iterable[int], was: Existing, becomes: Incoming) -> None:
+        """Note that a body placed in these sessions changed its state, role or origin."""
+        for session in session_ids:
+            self._count(session, was, -1)
+            self._count(session, becomes, 1)
+
+    def _count(self, session_id: int, body: Existing | Incoming, sign: int) -> None:
+        visible = sign if body.state in VISIBLE else 0
+        turns = visible if body.is_turn else 0
+        self._messages[session_id] = self._messages.get(session_id, 0) + visible
+        self._turns[session_id] = self._turns.get(session_id, 0) + turns
+
+    def apply(self, db: apsw.Connection, session_ids: Iterable[int]) -> None:
+        """Bring the sessions up to date.
+
+        Times are the messages'; a session's own stand where they have none, and where its
+        source tells when it started. An archived session is live again when a message joins
+        it that is younger than the archiving.
+        """
+        db.executemany(
+            "UPDATE sessions SET message_count = message_count + :messages,"
+            " user_turn_count = user_turn_count + :turns,"
+            " started_at_ms = coalesce(started_at_ms, :first),"
+            " last_active_at_ms = coalesce(max(last_active_at_ms, :last),"
+            " :last, last_active_at_ms, updated_at_ms, started_at_ms),"
+            " archived_at_ms = CASE WHEN archived_at_ms < :last THEN NULL ELSE archived_at_ms END"
+            " WHERE id = :id",
+            [
+                {
+                    "id": session,
+                    "messages": self._messages.get(session, 0),
+                    "turns": self._turns.get(session, 0),
+                    "first": self._first_ms.get(session),
+                    "last": self._last_ms.get(session),
+                }
+                for session in dict.fromkeys((*session_ids, *self._messages))
+            ],
+        )

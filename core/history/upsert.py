@@ -1,0 +1,87 @@
+"""Storing session records: what a source says of a session, without undoing the user's words."""
+
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import apsw
+
+from core.history.bodies import clean_fields
+from core.sources.records import SessionRecord
+from core.text import project
+from core.types import TitleSource
+
+_PRECEDENCE = "(CASE {} WHEN 'user' THEN 3 WHEN 'model' THEN 2 WHEN 'derived' THEN 1 ELSE 0 END)"
+_STORED = _PRECEDENCE.format("sessions.title_source")
+_TOLD = _PRECEDENCE.format("excluded.title_source")
+
+# A derived title is made from the first prompt a reading meets, so the first one is the best.
+_TITLE_WINS = (
+    "sessions.renamed_at_ms IS NULL AND excluded.title <> ''"
+    f" AND ({_TOLD} > {_STORED} OR ({_TOLD} = {_STORED} AND excluded.title_source <> 'derived'))"
+)
+_TITLE_COLUMNS = ("title", "title_source", "search_title")
+_LASTING_COLUMNS = (
+    "parent_native_id", "relation", "evidence", "model", "cwd", "git_repo_root", "git_branch",
+    "started_at_ms", "updated_at_ms", "end_reason", "metadata",
+)  # fmt: skip
+
+_UPSERT = f"""
+INSERT INTO sessions(source_id, native_id, kind, {", ".join(_TITLE_COLUMNS)},
+    {", ".join(_LASTING_COLUMNS)}, reset_cutoff_seq, archived_at_ms, pinned_at_ms)
+  VALUES (:source_id, :native_id, :kind, {", ".join(":" + c for c in _TITLE_COLUMNS)},
+    {", ".join(":" + c for c in _LASTING_COLUMNS)},
+    coalesce(:reset_cutoff_seq, 0), :archived_at_ms, :pinned_at_ms)
+  ON CONFLICT(source_id, native_id) DO UPDATE SET
+    kind = CASE excluded.kind WHEN 'interactive' THEN kind ELSE excluded.kind END,
+    {
+    ", ".join(
+        f"{c} = CASE WHEN {_TITLE_WINS} THEN excluded.{c} ELSE {c} END" for c in _TITLE_COLUMNS
+    )
+},
+    {", ".join(f"{c} = coalesce(excluded.{c}, {c})" for c in _LASTING_COLUMNS)},
+    reset_cutoff_seq = coalesce(:reset_cutoff_seq, reset_cutoff_seq)
+"""
+
+
+def upsert_sessions(
+    db: apsw.Connection, source_id: int, records: Sequence[SessionRecord], named: Iterable[str]
+) -> dict[str, int]:
+    """Store the records, in order, and return the row of each session by its native id.
+
+    `named` are sessions that messages name; one without a record is stored with nothing but
+    its name. Archived and pinned count when a session is first met; later they are the
+    user's. A record's None leaves a column as it is, and so does the kind `interactive`, which
+    is what records say that do not know better.
+    """
+    names = {record.native_id for record in records}
+    bare = [SessionRecord(name) for name in dict.fromkeys(named) if name not in names]
+    db.executemany(_UPSERT, (_bindings(source_id, record) for record in records))
+    db.executemany(
+        "INSERT INTO sessions(source_id, native_id) VALUES (?, ?) ON CONFLICT DO NOTHING",
+        [(source_id, record.native_id) for record in bare],
+    )
+    found = "SELECT id FROM sessions WHERE source_id = ? AND native_id = ?"
+    return {
+        record.native_id: db.execute(found, (source_id, record.native_id)).get
+        for record in (*records, *bare)
+    }
+
+
+def _bindings(source_id: int, record: SessionRecord) -> dict[str, Any]:
+    record = clean_fields(record)
+    now = time.time_ns() // 1_000_000
+    title = record.title or ""
+    searchable = project(title)
+    return {
+        "source_id": source_id,
+        "native_id": record.native_id,
+        "kind": record.kind,
+        "title": title,
+        "title_source": record.title_source if title else TitleSource.NONE,
+        "search_title": None if searchable == title else searchable,
+        "archived_at_ms": now if record.archived else None,
+        "pinned_at_ms": now if record.pinned else None,
+        "reset_cutoff_seq": record.reset_cutoff_seq,
+        **{column: getattr(record, column) for column in _LASTING_COLUMNS},
+    }
