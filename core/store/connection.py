@@ -129,7 +129,7 @@ def load_tokenizer(db: apsw.Connection, path: Path) -> None:
         raise TokenizerError(f"the tokenizer's path must be absolute: {path}")
     db.config(apsw.SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 1)  # the C call alone, not the SQL one
     try:
-        db.load_extension(str(path))
+        db.load_extension(str(path), tokenizer_probe.ENTRY_POINT)
     except apsw.ExtensionLoadingError as error:
         raise TokenizerError(f"{path} cannot be loaded: {error}") from error
     finally:

@@ -9,6 +9,7 @@ from core.cjk_ranges import CJK_RANGES
 
 TOKENIZER = "cjk_unicode61"
 ARGUMENTS = ["remove_diacritics", "0"]
+ENTRY_POINT = "sqlite3_ftscjk_init"  # named, so that a library may be tried under any file name
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _SAMPLE_STEP = 37  # coprime to the sizes of Unicode's blocks, so each block is met at odd places
 _LAST_SAMPLED = 0x323AF  # the last ideograph of Unicode 16
