@@ -172,12 +172,18 @@ class Button(QPushButton):
         self.setProperty("class", look)
         self._icon = icon
         self._ink = "on" if "primary" in look else "text2"
-        if icon:
+        theme.changed.connect(self._tint)
+        self._tint()
+
+    def show_icon(self, icon: str) -> None:
+        """Show another icon."""
+        if icon != self._icon:
+            self._icon = icon
             self._tint()
-            theme.changed.connect(self._tint)
 
     def _tint(self) -> None:
-        self.setIcon(theme.icon(self._icon, self._ink))
+        if self._icon:
+            self.setIcon(theme.icon(self._icon, self._ink))
 
 
 def rule() -> QFrame:
