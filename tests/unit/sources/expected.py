@@ -257,9 +257,11 @@ def _check_texts(
         pools = [shown] if entry["confidence"] == "high" else [shown, seen.messages]
         found = [text for pool in pools for text in _ends(pool, seen, -1)]
         check.true(any(_starts(t, last) for t in found), f"last text {last!r}, not {found}")
+    # A call without a text is no shown message of its own, but what it asks is found.
+    calls = [m for m in seen.messages if m.tool_calls and not visible(m, entry["kind"])]
     for query in entry["must_find"]:
         word = query["query"].casefold()
-        count = sum(word in _searchable(m) for m in shown)
+        count = sum(word in _searchable(m) for m in (*shown, *calls))
         check.true(count >= query["count_at_least"], f"{count} messages hold {query}")
     searched = [m for m in seen.messages if m.state in SEARCHED_BY_DEFAULT]
     _check_absent(check, entry["must_not_find"], searched)

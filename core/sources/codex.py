@@ -1,0 +1,117 @@
+"""Reads the rollouts of OpenAI Codex: `~/.codex/sessions`, archived ones and old shapes.
+
+Formats of 2025-04 to 2026-09, told apart by the shape of each line. A session is known by the
+id in its header, never by its path, since files move when they are archived. Only rollouts and
+the prompt history are opened, nothing else of that folder.
+"""
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+from core.errors import SourceError
+from core.sources import codex_beside, codex_files, codex_old, codex_rollout, codex_survey
+from core.sources.codex_kinds import CALLS, OUTPUTS
+from core.sources.codex_survey import JsonDict
+from core.sources.records import Record, SourceIdentity
+
+KIND = "codex"
+READER_VERSION = 1
+# A text read while it was being written may be told in full by a later line of its own.
+REWRITES = True
+
+REFUSAL = (
+    "this is what `codex exec --json` printed, not a saved session: "
+    "the session itself is in ~/.codex/sessions"
+)
+
+
+def identity(path: Path) -> SourceIdentity:  # noqa: ARG001 - thread ids are unique in the world
+    """Return the one source that all rollouts belong to, whatever folder they lie in."""
+    return SourceIdentity(KIND, "", "Codex")
+
+
+def recognises(path: Path) -> bool:
+    """Tell whether it is a rollout, a prompt history, or a folder that holds rollouts.
+
+    Looks at the first lines of a file, of a folder's first few files. What `codex exec --json`
+    prints is recognised, so that `read` can refuse it in words.
+    """
+    if path.is_dir():
+        return any(_is_ours(file) for file in islice(codex_files.rollouts(path), _LOOKED_AT))
+    return path.is_file() and _is_ours(path)
+
+
+def files(path: Path) -> Iterator[Path]:
+    """Yield the rollouts at or below a path, oldest first, then the prompt history in it."""
+    if path.is_file():
+        yield path
+        return
+    is_home = codex_files.is_home(path)
+    for file in codex_files.rollouts(path):
+        if is_home or _is_ours(file):
+            yield file
+    history = path / codex_beside.HISTORY
+    if history.is_file() and _is_ours(history):
+        yield history
+
+
+def read(path: Path) -> Iterator[Record]:
+    """Yield what a file holds in its own order, with what it shows of its parent's history.
+
+    Raises:
+        SourceError: the file is not a session, or cannot be read.
+    """
+    try:
+        if path.name == codex_beside.HISTORY:
+            yield from codex_beside.read_history(path)
+        elif path.suffix == ".json":
+            yield from codex_old.read(path)
+        elif any(codex_survey.is_exec_stream(value) for value in _first(path)):
+            raise SourceError(REFUSAL, path=str(path))
+        else:
+            yield from codex_rollout.read(path)
+    except OSError as error:
+        raise SourceError(error.strerror or str(error), path=str(path)) from error
+
+
+_LOOKED_AT = 20
+
+
+def _is_ours(path: Path) -> bool:
+    if path.name == codex_beside.HISTORY:
+        return any(codex_beside.is_prompt(value) for value in _first(path))
+    if path.suffix == ".json":
+        return path.name.startswith("rollout-") and _starts_as_session(path)
+    if path.name == codex_beside.NAMES or not path.name.endswith(codex_files.SUFFIXES):
+        return False
+    return any(_is_line(value) for value in _first(path))
+
+
+def _is_line(value: JsonDict) -> bool:
+    kind = value.get("type")
+    if isinstance(value.get("payload"), dict):
+        return kind in codex_survey.ENVELOPES
+    if codex_survey.is_exec_stream(value) or kind in CALLS or kind in OUTPUTS:
+        return True
+    bare = "role" in value and ("content" in value or "message" in value)
+    return (bare or codex_survey.is_bare_meta(value)) and not _NOT_OURS & set(value)
+
+
+# A role and a text are in many formats; these keys are in the others' lines.
+_NOT_OURS = {"session", "sessionId", "session_id", "uuid", "conversation_id", "parent_id"}
+
+
+def _starts_as_session(path: Path) -> bool:
+    with path.open("rb") as file:
+        start = file.read(1 << 16)
+    return b'"session"' in start and (b'"items"' in start or b'"instructions"' in start)
+
+
+def _first(path: Path) -> list[JsonDict]:
+    """The first objects of a file; none if it cannot be unpacked or read."""
+    try:
+        with codex_files.opened(path) as stream:
+            return list(codex_survey.first_objects(stream))
+    except (OSError, EOFError, codex_files.UnpackError):
+        return []

@@ -1,0 +1,198 @@
+"""Reads one rollout: survey, lineage, then its lines as messages, in bounded memory."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import lru_cache
+from itertools import chain
+from pathlib import Path
+
+from core.sources import codex_files, codex_survey
+from core.sources.codex_beside import indexed_title
+from core.sources.codex_drafts import Plan
+from core.sources.codex_lineage import lineage
+from core.sources.codex_texts import mapping, string, time_ms, title_of
+from core.sources.codex_walk import Walk
+from core.sources.lines import JsonObject, objects
+from core.sources.records import BadSourceRecord, MessageRecord, ReadTo, Record, SessionRecord
+from core.types import MessageState, Role, SessionKind, TitleSource
+
+TELL_EVERY_BYTES = 1 << 20
+BEFORE_OWN = 1 << 50  # more than any byte offset: what is inherited stands before what is own
+DEEPEST = 64
+
+Stamp = tuple[int, int]
+
+
+def read(path: Path) -> Iterator[Record]:
+    """Yield the session and its messages; a file without a message yields no session."""
+    yield from _Rollout(path).records()
+
+
+class _Rollout:
+    """One rollout. `trail` are the files that are read on behalf of it, so that none is twice."""
+
+    def __init__(self, path: Path, trail: frozenset[Path] = frozenset()) -> None:
+        self._path = path
+        self._trail = trail | {path}
+        self._survey = codex_survey.survey(path)
+        late = {key: value for key, value in self._survey.late_meta.items() if value}
+        self._meta = {**self._survey.meta, **late}
+        self._lineage = lineage(path, self._survey)
+        self._is_subagent = self._lineage.kind == SessionKind.SUBAGENT
+        self._is_whole = True
+        self._plan = self._planned()
+
+    def records(self) -> Iterator[Record]:
+        """Yield everything; what is inherited comes first."""
+        walk = Walk(self._plan)
+        begun = False
+        inherited_title = None
+        for record in chain(self._inherited(), self._own(walk)):
+            if isinstance(record, MessageRecord):
+                if not begun:
+                    yield self._header(walk, None)
+                    begun = True
+                if not inherited_title and record.role == Role.USER:
+                    inherited_title = title_of(record.content)
+            yield record
+        if begun:
+            yield self._header(walk, walk.first_prompt or inherited_title or walk.first_answer)
+
+    def _planned(self) -> Plan:
+        found, parentage = self._survey, self._lineage
+        plan = Plan(
+            session=parentage.session,
+            is_subagent=self._is_subagent,
+            started_at_ms=time_ms(self._meta.get("timestamp")),
+            has_ordinals=found.has_ordinals,
+            compacted_to=found.compacted_to,
+        )
+        if parentage.copied_from and parentage.base is None:
+            plan = self._with_copy(plan, parentage.copied_from)
+        if found.rolls_back:
+            walk = Walk(plan)
+            for _ in self._own(walk):
+                pass
+            plan = replace(plan, rewound=tuple(walk.rewound))
+        return plan
+
+    def _with_copy(self, plan: Plan, parent: str) -> Plan:
+        """Say what of the file is a copy. Without the parent's file nothing is taken for one."""
+        file = self._file_of(parent)
+        if file is None:
+            self._is_whole = self._is_subagent and self._survey.copied_from is None
+            return plan
+        end = codex_survey.end_of_copy(self._survey, _turns(file, _stamp(file)))
+        if self._is_subagent:
+            return replace(plan, skip_to=end)
+        if end or not self._survey.turns:
+            bodies = _bodies(file, _stamp(file), self._trail)
+            return replace(plan, copy_end=end, inherited=bodies)
+        return plan
+
+    def _file_of(self, rollout: str) -> Path | None:
+        file = codex_files.sibling(self._path, rollout)
+        usable = file is not None and file not in self._trail and len(self._trail) < DEEPEST
+        return file if usable else None
+
+    def _inherited(self) -> Iterator[MessageRecord]:
+        """The messages of the rollout that this one goes on from, up to where it does.
+
+        Of its own thread's earlier file the rest is told as well, as undone: the thread was
+        taken back to that place.
+        """
+        base = self._lineage.base
+        if base is None or self._is_subagent:
+            return
+        file = self._file_of(base.rollout)
+        if file is None:
+            self._is_whole = False
+            return
+        source = _Rollout(file, self._trail)
+        by_ordinal = source._survey.has_ordinals
+        cut = base.ordinal if by_ordinal else base.offset
+        shift = 0 if by_ordinal and self._survey.has_ordinals else BEFORE_OWN
+        session = self._lineage.session
+        for record in source.records():
+            if not isinstance(record, MessageRecord) or record.position is None or cut is None:
+                continue
+            placed = replace(record, session=session, position=record.position - shift)
+            if record.position < cut:
+                yield placed
+            elif source._lineage.session == session:
+                yield replace(placed, state=MessageState.REWOUND)
+
+    def _own(self, walk: Walk) -> Iterator[Record]:
+        total = None if self._path.suffix == ".zst" else self._path.stat().st_size
+        told, line, end = 0, 0, 0
+        try:
+            with codex_files.opened(self._path) as stream:
+                for found in objects(stream, codex_survey.is_record):
+                    line = found.line
+                    if not isinstance(found, JsonObject):
+                        yield found
+                        continue
+                    yield from walk.line(found)
+                    end = found.offset + found.length + found.terminated
+                    if end - told >= TELL_EVERY_BYTES:
+                        told = end
+                        yield ReadTo(walk.told_to, total)
+        except (EOFError, codex_files.UnpackError) as error:
+            yield BadSourceRecord(line + 1, f"the archive is damaged from here on: {error}")
+        yield from walk.finish()
+        yield ReadTo(end, total)
+
+    def _header(self, walk: Walk, derived: str | None) -> SessionRecord:
+        meta, parentage = self._meta, self._lineage
+        name = self._survey.thread_name or indexed_title(self._path, parentage.session)
+        git = mapping(meta.get("git"))
+        more = {"tokens": walk.tokens, "history_is_missing": not self._is_whole}
+        return SessionRecord(
+            native_id=parentage.session,
+            kind=parentage.kind,
+            parent_native_id=parentage.parent,
+            relation=parentage.relation,
+            evidence="explicit" if parentage.parent else None,
+            title=name or derived,
+            title_source=_title_source(name, derived),
+            model=walk.model,
+            cwd=string(meta.get("cwd")) or walk.cwd,
+            git_branch=string(git.get("branch")),
+            started_at_ms=self._plan.started_at_ms or walk.first_at_ms,
+            updated_at_ms=walk.last_at_ms,
+            archived="archived_sessions" in self._path.parts,
+            metadata=codex_survey.metadata_of(meta, **more),
+        )
+
+
+def _title_source(name: str | None, derived: str | None) -> TitleSource:
+    if name:
+        return TitleSource.USER
+    return TitleSource.DERIVED if derived else TitleSource.NONE
+
+
+def _stamp(path: Path) -> Stamp:
+    facts = path.stat()
+    return facts.st_mtime_ns, facts.st_size
+
+
+@lru_cache(maxsize=64)
+def _turns(path: Path, stamp: Stamp) -> frozenset[str]:  # noqa: ARG001 - part of the key
+    """The turns of a parent: many subagents ask for the same ones."""
+    return frozenset(turn for _, turn in codex_survey.survey(path).turns)
+
+
+@lru_cache(maxsize=2)
+def _bodies(
+    path: Path,
+    stamp: Stamp,  # noqa: ARG001 - part of the key
+    trail: frozenset[Path],
+) -> Mapping[str, MessageRecord]:
+    """A parent's messages by what their uid says besides the session; without their texts."""
+    return {
+        record.uid.rpartition(":")[2]: replace(
+            record, content="", reasoning=None, tool_calls=(), media_refs=()
+        )
+        for record in _Rollout(path, trail).records()
+        if isinstance(record, MessageRecord)
+    }
