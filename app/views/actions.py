@@ -1,0 +1,131 @@
+"""Everything the keyboard can do, declared once: menus and the shortcut sheet read it here."""
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, QObject
+from PySide6.QtGui import QAction, QActionGroup, QKeySequence
+from PySide6.QtWidgets import QMenu, QMenuBar
+
+_CONTEXT = "actions"
+SEPARATOR = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """One action: its name in code, its menu, its words and its keys, the first one shown."""
+
+    name: str
+    menu: str
+    words: str
+    keys: tuple[str, ...] = ()
+
+
+_FILE = QT_TRANSLATE_NOOP("actions", "&File")
+_EDIT = QT_TRANSLATE_NOOP("actions", "&Edit")
+_VIEW = QT_TRANSLATE_NOOP("actions", "&View")
+_SESSION = QT_TRANSLATE_NOOP("actions", "S&ession")
+_SEARCH = QT_TRANSLATE_NOOP("actions", "&Search")
+_GO = QT_TRANSLATE_NOOP("actions", "&Go")
+_HELP = QT_TRANSLATE_NOOP("actions", "&Help")
+
+SPECS = (
+    Spec("sources", _FILE, QT_TRANSLATE_NOOP("actions", "&Sources and import"), ("Ctrl+I",)),
+    Spec("add_files", _FILE, QT_TRANSLATE_NOOP("actions", "Add &files…")),
+    Spec("add_folder", _FILE, QT_TRANSLATE_NOOP("actions", "Add f&older…")),
+    Spec(SEPARATOR, _FILE, ""),
+    Spec("quit", _FILE, QT_TRANSLATE_NOOP("actions", "&Quit"), ("Ctrl+Q",)),
+    Spec("find", _EDIT, QT_TRANSLATE_NOOP("actions", "&Find in conversation"), ("Ctrl+F",)),
+    Spec("find_next", _EDIT, QT_TRANSLATE_NOOP("actions", "&Next match"), ("F3", "Ctrl+G")),
+    Spec(
+        "find_previous",
+        _EDIT,
+        QT_TRANSLATE_NOOP("actions", "&Previous match"),
+        ("Shift+F3", "Ctrl+Shift+G"),
+    ),
+    Spec("theme_system", _VIEW, QT_TRANSLATE_NOOP("actions", "Colours of the s&ystem")),
+    Spec("theme_light", _VIEW, QT_TRANSLATE_NOOP("actions", "&Light")),
+    Spec("theme_dark", _VIEW, QT_TRANSLATE_NOOP("actions", "&Dark")),
+    Spec(SEPARATOR, _VIEW, ""),
+    Spec("larger", _VIEW, QT_TRANSLATE_NOOP("actions", "Larger &text"), ("Ctrl++", "Ctrl+=")),
+    Spec("smaller", _VIEW, QT_TRANSLATE_NOOP("actions", "S&maller text"), ("Ctrl+-",)),
+    Spec("normal_size", _VIEW, QT_TRANSLATE_NOOP("actions", "&Normal text size"), ("Ctrl+0",)),
+    Spec(SEPARATOR, _VIEW, ""),
+    Spec("next_pane", _VIEW, QT_TRANSLATE_NOOP("actions", "Next &pane"), ("F6",)),
+    Spec("previous_pane", _VIEW, QT_TRANSLATE_NOOP("actions", "Pre&vious pane"), ("Shift+F6",)),
+    Spec(
+        "previous_session",
+        _SESSION,
+        QT_TRANSLATE_NOOP("actions", "&Previous conversation"),
+        ("Alt+Up",),
+    ),
+    Spec(
+        "next_session", _SESSION, QT_TRANSLATE_NOOP("actions", "&Next conversation"), ("Alt+Down",)
+    ),
+    Spec(SEPARATOR, _SESSION, ""),
+    Spec("opening", _SESSION, QT_TRANSLATE_NOOP("actions", "&Opening"), ("Ctrl+Home",)),
+    Spec("resolution", _SESSION, QT_TRANSLATE_NOOP("actions", "&Resolution"), ("Ctrl+End",)),
+    Spec(
+        "search",
+        _SEARCH,
+        QT_TRANSLATE_NOOP("actions", "&Search all conversations"),
+        ("Ctrl+K", "Ctrl+L", "Ctrl+Shift+F"),
+    ),
+    Spec("why", _SEARCH, QT_TRANSLATE_NOOP("actions", "&Why this answer")),
+    Spec(SEPARATOR, _SEARCH, ""),
+    Spec("clear_filters", _SEARCH, QT_TRANSLATE_NOOP("actions", "Clear all &filters")),
+    Spec("clear_recent", _SEARCH, QT_TRANSLATE_NOOP("actions", "Clear &recent searches")),
+    Spec("back", _GO, QT_TRANSLATE_NOOP("actions", "&Back"), ("Alt+Left",)),
+    Spec("forward", _GO, QT_TRANSLATE_NOOP("actions", "&Forward"), ("Alt+Right",)),
+    Spec("shortcuts", _HELP, QT_TRANSLATE_NOOP("actions", "&Keyboard shortcuts"), ("F1",)),
+    Spec("about", _HELP, QT_TRANSLATE_NOOP("actions", "&About Backscroll")),
+)
+_THEMES = ("theme_system", "theme_light", "theme_dark")
+
+
+class Actions(QObject):
+    """The actions by name, and the menus they are in."""
+
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        self._actions = {spec.name: self._make(spec) for spec in SPECS if spec.name}
+        self.themes = QActionGroup(self)
+        for name in _THEMES:
+            self._actions[name].setCheckable(True)
+            self.themes.addAction(self._actions[name])
+        self._actions["quit"].setMenuRole(QAction.MenuRole.QuitRole)
+        self._actions["about"].setMenuRole(QAction.MenuRole.AboutRole)
+
+    def __getitem__(self, name: str) -> QAction:
+        return self._actions[name]
+
+    def fill(self, bar: QMenuBar) -> None:
+        """Put the actions into the menus of `bar`."""
+        menus: dict[str, QMenu] = {}
+        for spec in SPECS:
+            if spec.menu not in menus:
+                menus[spec.menu] = bar.addMenu(_tr(spec.menu))
+            if spec.name:
+                menus[spec.menu].addAction(self._actions[spec.name])
+            else:
+                menus[spec.menu].addSeparator()
+
+    def _make(self, spec: Spec) -> QAction:
+        action = QAction(_tr(spec.words), self)
+        action.setObjectName(spec.name)
+        action.setShortcuts([QKeySequence(keys) for keys in spec.keys])
+        return action
+
+
+def sheet() -> dict[str, list[tuple[str, str]]]:
+    """Return what the shortcut sheet shows: menu → (words, keys), only what has keys."""
+    result: dict[str, list[tuple[str, str]]] = {}
+    for spec in SPECS:
+        if spec.keys:
+            keys = QKeySequence(spec.keys[0]).toString(QKeySequence.SequenceFormat.NativeText)
+            words = _tr(spec.words).replace("&", "")
+            result.setdefault(_tr(spec.menu).replace("&", ""), []).append((words, keys))
+    return result
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate(_CONTEXT, text)

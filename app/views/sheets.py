@@ -1,0 +1,102 @@
+"""The two pages of help: the keys, and what this program is made of."""
+
+import platform
+import sys
+from importlib import metadata
+
+from PySide6.QtCore import Qt, qVersion
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QGridLayout,
+    QHBoxLayout,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.views.actions import sheet
+from app.views.parts import Text
+
+_COLUMNS = 2
+_PACKAGES = ("PySide6_Essentials", "apsw", "qasync", "markdown-it-py", "Pygments")
+
+
+class _Sheet(QDialog):
+    def __init__(self, title: str, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle(title)
+        self.column = QVBoxLayout(self)
+        self.column.setContentsMargins(24, 20, 24, 16)
+        self.column.setSpacing(16)
+        self.column.addWidget(Text(title, "title"))
+
+    def _close_row(self) -> None:
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        buttons.rejected.connect(self.reject)
+        self.column.addWidget(buttons)
+
+
+class ShortcutSheet(_Sheet):
+    """All keys by menu, in two columns."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(self.tr("Keyboard shortcuts"), parent)
+        columns = QHBoxLayout()
+        columns.setSpacing(48)
+        grids = [QGridLayout() for _ in range(_COLUMNS)]
+        for grid in grids:
+            grid.setHorizontalSpacing(24)
+            grid.setVerticalSpacing(6)
+            side = QVBoxLayout()
+            side.addLayout(grid)
+            side.addStretch(1)
+            columns.addLayout(side)
+        for menu, rows in {**sheet(), self.tr("In lists"): self._list_keys()}.items():
+            grid = min(grids, key=QGridLayout.rowCount)
+            start = grid.rowCount()
+            grid.addWidget(Text(menu, "caption", "text2", bold=True), start, 0, 1, 2)
+            for n, (words, keys) in enumerate(rows, start + 1):
+                grid.addWidget(Text(words), n, 0)
+                grid.addWidget(Text(keys, ink="text2"), n, 1)
+        self.column.addLayout(columns)
+        self._close_row()
+
+    def _list_keys(self) -> list[tuple[str, str]]:
+        return [
+            (self.tr("Open and go there"), "Enter"),
+            (self.tr("Fold or unfold a conversation's hits"), "Space"),
+            (self.tr("From the search field to the list"), "Down"),
+            (self.tr("Clear the search"), "Esc"),
+        ]
+
+
+class AboutSheet(_Sheet):
+    """Versions and licences."""
+
+    def __init__(self, parent: QWidget, sqlite_version: str) -> None:
+        super().__init__("Backscroll", parent)
+        lines = [
+            self.tr("Look back through your own conversations with AI agents."),
+            self.tr("Licensed under MIT. Qt is used under the LGPL 3."),
+            "",
+            f"Python {platform.python_version()}, {sys.platform}",
+            f"Qt {qVersion()}",
+        ]
+        if sqlite_version:
+            lines.append(f"SQLite {sqlite_version}")
+        lines += [f"{name} {version}" for name, version in _versions()]
+        text = Text("\n".join(lines), ink="text2")
+        text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.column.addWidget(text)
+        self._close_row()
+
+
+def _versions() -> list[tuple[str, str]]:
+    found = []
+    for name in _PACKAGES:
+        try:
+            found.append((name, metadata.version(name)))
+        except metadata.PackageNotFoundError:
+            continue
+    return found
