@@ -9,6 +9,7 @@ import stat
 import sys
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import apsw
@@ -74,7 +75,8 @@ def build(prefix: Path) -> TokenizerStatus:
     """Compile the library into ``<prefix>/lib/backscroll``, unless the right one is there.
 
     The new library takes its name only after it was loaded and cut the probe text as it
-    should; until then, and on any failure, what was there stays. Takes about a second.
+    should; until then, and on any failure, what was there stays. A process that has loaded the
+    old one goes on with it until it ends. Takes about a second.
 
     Raises:
         TokenizerError: no source, compiler or header; the folder cannot be written; the
@@ -98,11 +100,11 @@ def build(prefix: Path) -> TokenizerStatus:
             if not status.acceptance or status.fingerprint != expected:
                 raise TokenizerError(f"the compiled tokenizer is not right: {status.reason}")
             made.replace(target)
+            return replace(status, path=str(target), reason=f"{target} works")
     except OSError as error:
         raise TokenizerError(
             f"{folder} cannot be written ({error.strerror}); choose another place with --venv"
         ) from error
-    return verify(target)
 
 
 def _places() -> Iterator[Path]:

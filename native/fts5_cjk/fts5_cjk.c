@@ -144,6 +144,16 @@ static int cjk_length(const CjkOutput *p, int i){
 }
 
 /*
+** Find the first CJK character at or after offset i of the text.
+**
+** Returns its offset, or p->nText when there is none. Requires 0 <= i <= p->nText.
+*/
+static int find_run(const CjkOutput *p, int i){
+  while( i<p->nText && cjk_length(p, i)==0 ) i++;
+  return i;
+}
+
+/*
 ** Send the bytes iStart..iEnd-1 of the text as a token.
 **
 ** Returns what FTS5 returns; anything but SQLITE_OK ends the tokenizing.
@@ -259,7 +269,7 @@ static int cjk_tokenize(
 
   while( rc==SQLITE_OK && i<nText ){
     output.iStretch = i;
-    while( i<nText && cjk_length(&output, i)==0 ) i++;
+    i = find_run(&output, i);
     if( i>output.iStretch ){
       rc = pCjk->methods.xTokenize(
         pCjk->pUnicode61, &output, flags,
