@@ -38,7 +38,6 @@ MESSAGES_MAKE_A_SESSION = {"claude_code", "codex", "jsonl"}
 ON_THE_PATH = {MessageState.ACTIVE, MessageState.COMPACTED}
 SEARCHED_BY_DEFAULT = ON_THE_PATH | {MessageState.OFF_BRANCH}
 
-ATTACHMENT = (Role.SYSTEM, Origin.INJECTED)
 
 Entry = dict[str, Any]
 Reading = tuple[SourceIdentity, Sequence[Record]]
@@ -220,8 +219,9 @@ def _counts_by_role(kind: str, seen: Observed) -> Counter[str]:
     for message in seen.messages:
         if kind == "codex" and message.role == Role.ASSISTANT and not message.content.strip():
             continue  # EXPECTED counts a call item as a tool call, not as a message
-        if kind == "claude_code" and (message.role, message.origin) == ATTACHMENT:
-            continue  # EXPECTED counts the system lines
+        system = kind == "claude_code" and message.role == Role.SYSTEM
+        if system and message.origin != Origin.SYNTHETIC:
+            continue  # attachments and prompts never sent; EXPECTED counts the system lines
         counts[message.role] += 1
     return counts
 

@@ -1,0 +1,205 @@
+"""Claude Code: one JSONL transcript a session below `projects/`, and one a subagent.
+
+The session is the file's name, whatever the lines say: forks and resumed sessions copy lines of
+others. Lines are kept by their own ids, so copies meet in one body. No schema is published; the
+facts are those of real files and of the programs that read them.
+"""
+
+import itertools
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from core.sources import files as disk
+from core.sources.claude_code_facts import parent_by_folder, summaries_beside, told_beside
+from core.sources.claude_code_messages import Messages
+from core.sources.claude_code_outline import SILENT_TYPES, Outline
+from core.sources.claude_code_texts import json_text
+from core.sources.claude_code_tree import settle
+from core.sources.lines import JsonObject, objects
+from core.sources.records import (
+    MessageRecord,
+    ReadTo,
+    Record,
+    SessionRecord,
+    SourceIdentity,
+    UnknownRecord,
+)
+from core.types import Relation, SessionKind, TitleSource
+
+KIND = "claude-code"
+READER_VERSION = 1
+REWRITES = True
+"""A message is written line by line while it streams, so an early reading sees a part of it."""
+
+_TYPES = SILENT_TYPES | {
+    "ai-title",
+    "agent-name",
+    "assistant",
+    "attachment",
+    "custom-title",
+    "queue-operation",
+    "summary",
+    "system",
+    "user",
+}
+_OTHER_FILES = {"journal.jsonl", "history.jsonl"}
+_SNIFFED_OBJECTS = 20
+_SNIFFED_BYTES = 8 << 20
+_HEARTBEAT_BYTES = 16 << 20
+
+
+def identity(path: Path) -> SourceIdentity:
+    """Every transcript is of one source: session and message ids are unique in the world."""
+    del path
+    return SourceIdentity(KIND, "", "Claude Code")
+
+
+def recognises(path: Path) -> bool:
+    """Whether one of the first objects of the file is a line of a transcript."""
+    if path.suffix != ".jsonl" or path.name in _OTHER_FILES:
+        return False
+    with disk.opened(path) as stream:
+        found = objects(disk.as_utf8(stream), is_line, limit=_SNIFFED_BYTES)
+        for line in itertools.islice(found, _SNIFFED_OBJECTS):
+            if isinstance(line, JsonObject) and is_line(line.value):
+                return True
+            if isinstance(line, JsonObject) and line.offset > _SNIFFED_BYTES:
+                return False
+    return False
+
+
+def is_line(value: Mapping[str, Any]) -> bool:
+    """Whether the object has the envelope of a transcript's line."""
+    if value.get("type") not in _TYPES:
+        return False
+    if value["type"] in ("user", "assistant"):
+        message = value.get("message")
+        spoken = isinstance(message, str) or (isinstance(message, dict) and "parts" not in message)
+        return spoken and any(key in value for key in ("uuid", "parentUuid", "sessionId"))
+    return any(key in value for key in ("uuid", "sessionId", "leafUuid", "parentUuid"))
+
+
+def files(path: Path) -> Iterator[Path]:
+    """Yield the transcripts at a place: a file, a project's folder or the program's own."""
+    if not path.is_dir():
+        yield path
+        return
+    projects = path / "projects"
+    root = projects if projects.is_dir() and (path / "history.jsonl").exists() else path
+    for folder, folders, names in os.walk(root):
+        folders.sort()
+        for name in sorted(names):
+            if name.endswith(".jsonl") and name not in _OTHER_FILES:
+                yield Path(folder, name)
+
+
+def read(path: Path) -> Iterator[Record]:
+    """Yield the sessions and messages of one transcript; a session before its messages.
+
+    The file is read twice (about 25 MB/s together); between two readings nothing is kept but a
+    line's outline. A last line without its end is yielded, and `ReadTo` stays before it.
+
+    Raises:
+        SourceError: the file cannot be read, or was rewritten meanwhile.
+    """
+    with disk.opened(path) as stream:
+        outline = Outline(path)
+        total, told = disk.stamp_of(stream).size, 0
+        for line in objects(disk.as_utf8(stream), is_line):
+            if not isinstance(line, JsonObject):
+                yield line
+                continue
+            unknown = outline.add(line)
+            if unknown is not None:
+                yield UnknownRecord(unknown[:100])
+            if line.offset - told > _HEARTBEAT_BYTES:
+                told = line.offset
+                yield ReadTo(0, total)
+        settle(outline)
+        stream.seek(0)
+        lines = objects(disk.as_utf8(stream), is_line)
+        yield from _with_sessions(path, outline, Messages(str(path), outline).read(lines, total))
+
+
+def _with_sessions(path: Path, outline: Outline, records: Iterator[Record]) -> Iterator[Record]:
+    """Put each session's record before its first message; one without messages is none."""
+    waiting = {record.native_id: record for record in _sessions(path, outline)}
+    for record in records:
+        if waiting and isinstance(record, MessageRecord):
+            session = waiting.pop(record.session, None)
+            if session is not None:
+                yield session
+        yield record
+
+
+def _sessions(path: Path, outline: Outline) -> Iterator[SessionRecord]:
+    main = outline.sessions[0]
+    yield _main_session(path, outline)
+    for facts in outline.sessions[1:]:
+        call = outline.task_calls.get(facts.task or "")
+        title, source = facts.title(None)
+        yield SessionRecord(
+            facts.native_id(outline.stem),
+            kind=SessionKind.SUBAGENT,
+            parent_native_id=outline.stem,
+            relation=Relation.SUBAGENT,
+            evidence="explicit" if call else "heuristic",
+            title=title,
+            title_source=source,
+            model=facts.model,
+            cwd=facts.cwd or main.cwd,
+            git_branch=facts.branch or main.branch,
+            started_at_ms=facts.started_at_ms,
+            updated_at_ms=facts.updated_at_ms,
+            metadata=json_text({"toolUseId": call}) if call else None,
+        )
+
+
+def _main_session(path: Path, outline: Outline) -> SessionRecord:
+    facts = outline.sessions[0]
+    parent, relation, evidence = _parent(path, outline)
+    title, source = _title(path, outline)
+    metadata: dict[str, object] = told_beside(path) if outline.is_agent else {}
+    if facts.version:
+        metadata["version"] = facts.version
+    return SessionRecord(
+        outline.stem,
+        kind=SessionKind.SUBAGENT if outline.is_agent else SessionKind.INTERACTIVE,
+        parent_native_id=parent,
+        relation=relation,
+        evidence=evidence,
+        title=title,
+        title_source=source,
+        model=facts.model,
+        cwd=facts.cwd or (path.parent.name if path.parent.parent.name == "projects" else None),
+        git_branch=facts.branch,
+        started_at_ms=facts.started_at_ms,
+        updated_at_ms=facts.updated_at_ms or disk.stamp(path).mtime_ns // 1_000_000,
+        metadata=json_text(metadata) if metadata else None,
+    )
+
+
+def _parent(path: Path, outline: Outline) -> tuple[str | None, Relation | None, str | None]:
+    """The session that this one comes from, as far as its own lines tell."""
+    facts = outline.sessions[0]
+    if outline.is_agent:
+        told = facts.first_id if facts.first_id != outline.stem else None
+        parent = told or parent_by_folder(path)
+        return (parent, Relation.SUBAGENT, "explicit") if parent else (None, None, None)
+    if facts.forked_from and facts.forked_from != outline.stem:
+        return facts.forked_from, Relation.FORK, "explicit"
+    if facts.first_id not in (None, outline.stem) and facts.last_id == outline.stem:
+        return facts.first_id, Relation.CONTINUATION, "heuristic"  # it begins with copied lines
+    return None, None, None
+
+
+def _title(path: Path, outline: Outline) -> tuple[str | None, TitleSource]:
+    """The title, with a summary that names a line of this file, wherever it stands."""
+    facts = outline.sessions[0]
+    own = [text for leaf, text in facts.summaries.items() if outline.holds(leaf)]
+    if not own and facts.given is None and not outline.is_agent:
+        beside = summaries_beside(path)
+        own = [text for leaf, text in beside.items() if outline.holds(leaf)]
+    return facts.title(own[-1] if own else None)

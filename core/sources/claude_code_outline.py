@@ -1,0 +1,268 @@
+"""The outline of a Claude Code transcript: what each line is, without what it says.
+
+A line's place in the conversation depends on later lines (a split API message, a rewind, a
+compaction, a title), so the file is read twice: once for this, once for the texts. Memory is
+about 300 bytes a line, whatever the lines hold.
+"""
+
+import re
+from collections.abc import Callable
+from enum import Enum, auto
+from pathlib import Path
+from typing import Any
+
+from core.sources.claude_code_facts import SessionFacts
+from core.sources.claude_code_texts import (
+    Turn,
+    blocks_of,
+    command_of,
+    is_media,
+    text_of,
+    turn_of,
+    typed,
+)
+from core.sources.instants import instant_ms
+from core.sources.lines import JsonObject
+
+Json = dict[str, Any]
+
+
+class Kind(Enum):
+    """What a line is for the conversation."""
+
+    NOTHING = auto()
+    USER = auto()
+    ASSISTANT = auto()
+    EVENT = auto()
+    QUEUED_COMMAND = auto()
+    ATTACHMENT = auto()
+    QUEUED = auto()
+
+
+# Known, and without anything of the conversation in them (`progress` repeats subagent files).
+SILENT_TYPES = frozenset(
+    {
+        "agent-setting",
+        "atis-latch",
+        "bridge-session",
+        "file-history-delta",
+        "file-history-snapshot",
+        "frame-link",
+        "last-prompt",
+        "mode",
+        "permission-mode",
+        "pr-link",
+        "progress",
+        "relocated",
+        "result",
+        "started",
+        "worktree-state",
+    }
+)
+_ID = re.compile(r"[\w.:-]{1,200}", re.ASCII)
+
+
+class Place:
+    """One line: where it is, what it is, and how it hangs together with others.
+
+    `parent` is the index of an earlier line or -1, `group` the number of the API message of an
+    assistant line or -1, `session` 0 for the file's own conversation, else a sidechain's number.
+    """
+
+    __slots__ = (
+        "at_ms",
+        "group",
+        "kind",
+        "offset",
+        "parent",
+        "rewound",
+        "session",
+        "turn",
+        "uuid",
+    )
+
+    def __init__(self, offset: int, kind: Kind = Kind.NOTHING) -> None:
+        self.offset = offset
+        self.kind = kind
+        self.turn: Turn | None = None
+        self.uuid: str | None = None
+        self.parent = -1
+        self.group = -1
+        self.session = 0
+        self.at_ms: int | None = None
+        self.rewound = False
+
+
+class Outline:
+    """Collects the places of a file's lines, in file order, and what is said about sessions."""
+
+    def __init__(self, path: Path) -> None:
+        self.stem = path.stem
+        self.is_agent = False
+        self.places: list[Place] = []
+        self.sessions = [SessionFacts(None, -1)]
+        self.group_ends: list[int] = []
+        self.boundaries: dict[int, int] = {}
+        self.call_names: dict[str, str] = {}
+        self.results: dict[str, bool] = {}
+        self.task_calls: dict[str, str] = {}
+        self.repeated: set[str] = set()
+        self.keyless: set[str] = set()
+        self.said: set[int] = set()
+        self._by_uuid: dict[str, int] = {}
+        self._types: dict[str, str] = {}
+        self._groups: dict[object, int] = {}
+        self._prompts = 0
+        self._add: dict[str, Callable[[Json, Place], None]] = {
+            "user": self._user,
+            "assistant": self._assistant,
+            "system": self._event,
+            "attachment": self._attachment,
+            "queue-operation": self._queue_operation,
+            "summary": self._summary,
+            "custom-title": self._title,
+            "ai-title": self._title,
+            "agent-name": self._title,
+        }
+
+    def add(self, found: JsonObject) -> str | None:
+        """Take the next line in; returns the type of a line that is not known."""
+        record = found.value
+        kind = record.get("type")
+        kind = kind if isinstance(kind, str) else "without a type"
+        place = Place(found.offset)
+        add = self._add.get(kind)
+        unknown = None if add is not None or kind in SILENT_TYPES else kind
+        if unknown is None:
+            self._link(record, kind, place)
+        self.places.append(place)
+        if add is not None:
+            add(record, place)
+        return unknown
+
+    def _link(self, record: Json, kind: str, place: Place) -> None:
+        parent = record.get("parentUuid") or record.get("logicalParentUuid")
+        if isinstance(parent, str):
+            place.parent = self._by_uuid.get(parent, -1)
+        uuid = record.get("uuid")
+        if isinstance(uuid, str) and _ID.fullmatch(uuid):
+            place.uuid = uuid
+            before = self._types.setdefault(uuid, kind)
+            if uuid in self._by_uuid:
+                (self.repeated if before == kind else self.keyless).add(uuid)
+            self._by_uuid[uuid] = len(self.places)
+        if record.get("isSidechain") is True:
+            place.session = self._sidechain(place)
+        place.at_ms = instant_ms(record.get("timestamp"))
+
+    def _sidechain(self, place: Place) -> int:
+        """The sidechain that a line belongs to: its parent's, else one that begins here."""
+        if place.parent >= 0 and (session := self.places[place.parent].session):
+            return session
+        self.sessions.append(SessionFacts(place.uuid, place.offset))
+        return len(self.sessions) - 1
+
+    def _user(self, record: Json, place: Place) -> None:
+        place.kind = Kind.USER
+        blocks = blocks_of(record)
+        text = text_of(blocks)
+        turn = place.turn = turn_of(record, blocks, text)
+        if turn == Turn.PROMPT:
+            self._prompts += 1
+            self.said.add(hash(text.strip()))
+        elif turn == Turn.RESULT:
+            for block in blocks:
+                if isinstance(block, dict) and isinstance(block.get("tool_use_id"), str):
+                    self.results[block["tool_use_id"]] = block.get("is_error") is not True
+        self._tell_user(record, place, turn, text)
+
+    def _tell_user(self, record: Json, place: Place, turn: Turn, text: str) -> None:
+        facts = self.sessions[place.session]
+        facts.see(record, place.at_ms)
+        if turn == Turn.PROMPT:
+            facts.prompted(text)
+        elif turn == Turn.COMMAND and facts.command is None:
+            name, _ = command_of(text)
+            facts.command = name if name not in ("", "/clear", "/exit", "/model") else None
+        elif turn == Turn.INJECTED and place.session and facts.prompt is None:
+            facts.prompted(text)  # what a sidechain begins with is its task, whoever wrapped it
+
+    def _assistant(self, record: Json, place: Place) -> None:
+        place.kind = Kind.ASSISTANT
+        message = record.get("message")
+        message = message if isinstance(message, dict) else {}
+        place.group = self._group(record, message, place)
+        facts = self.sessions[place.session]
+        facts.see(record, place.at_ms)
+        facts.models(message.get("model"))
+        for block in blocks_of(record):
+            kind = block.get("type") if isinstance(block, dict) else None
+            if kind == "tool_use" and isinstance(block.get("id"), str):
+                self._call(block["id"], block)
+            elif kind == "text" and facts.answer is None:
+                facts.answered(block.get("text"))
+
+    def _call(self, call_id: str, block: Json) -> None:
+        self.call_names[call_id] = str(block.get("name"))
+        given = block.get("input")
+        if isinstance(given, dict) and isinstance(given.get("prompt"), str):
+            self.task_calls.setdefault(given["prompt"], call_id)
+
+    def _group(self, record: Json, message: Json, place: Place) -> int:
+        """The API message of the line: by its id, else by the request while nobody spoke."""
+        api_id, request = message.get("id"), record.get("requestId")
+        key: object = object()
+        if isinstance(api_id, str) and _ID.fullmatch(api_id):
+            key = (place.session, api_id)
+        elif isinstance(request, str) and _ID.fullmatch(request):
+            key = (place.session, request, self._prompts)
+        group = self._groups.setdefault(key, len(self.group_ends))
+        here = len(self.places) - 1
+        if group == len(self.group_ends):
+            self.group_ends.append(here)
+        self.group_ends[group] = here
+        return group
+
+    def _event(self, record: Json, place: Place) -> None:
+        place.kind = Kind.EVENT
+        self.sessions[place.session].see(record, place.at_ms)
+        if record.get("subtype") == "compact_boundary":
+            self.boundaries[place.session] = len(self.places) - 1
+
+    def _attachment(self, record: Json, place: Place) -> None:
+        place.kind = Kind.ATTACHMENT
+        attachment = record.get("attachment")
+        if not isinstance(attachment, dict):
+            return
+        self.sessions[place.session].see(record, place.at_ms)
+        if attachment.get("type") == "queued_command":
+            place.kind = Kind.QUEUED_COMMAND
+            prompt = attachment.get("prompt")
+            blocks = prompt if isinstance(prompt, list) else (prompt,)
+            text = text_of(blocks)
+            media = any(map(is_media, blocks))
+            place.turn = typed(text, attachment.get("origin"), has_media=media)
+            if place.turn == Turn.PROMPT:
+                self.said.add(hash(text.strip()))
+                self.sessions[place.session].prompted(text)
+
+    def _queue_operation(self, record: Json, place: Place) -> None:
+        content = record.get("content")
+        if record.get("operation") == "enqueue" and isinstance(content, str):
+            place.kind = Kind.QUEUED
+            place.turn = typed(content, record.get("origin"))
+
+    def _summary(self, record: Json, _place: Place) -> None:
+        leaf, summary = record.get("leafUuid"), record.get("summary")
+        if isinstance(leaf, str) and isinstance(summary, str):
+            self.sessions[0].summaries[leaf] = summary
+
+    def _title(self, record: Json, _place: Place) -> None:
+        facts = self.sessions[0]
+        for key, rank in (("customTitle", 0), ("agentName", 1), ("aiTitle", 1)):
+            if isinstance(record.get(key), str):
+                facts.titled(record[key], rank)
+
+    def holds(self, uuid: str) -> bool:
+        """Whether a line of this file has the id."""
+        return uuid in self._by_uuid
