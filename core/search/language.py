@@ -1,0 +1,148 @@
+"""What a person types, as a tree of terms.
+
+Every text has a reading: what cannot be meant as an operator is text, and what was mended is
+said in `Query.repairs`. NOT binds before AND, AND before OR; words side by side are ANDed.
+"""
+
+from dataclasses import dataclass
+
+from core.search.lexer import Lexeme, Typed, read
+from core.search.term import Term, literal_term, phrase_term, word_term
+from core.search.tree import Node, all_of, any_of, describe, none_of, sought_terms
+
+MAX_CHARS = 2_048
+MAX_TERMS = 64
+MAX_DEPTH = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A query as it was understood; `tree` is None when nothing is asked."""
+
+    text: str
+    tree: Node | None
+    repairs: tuple[str, ...]
+
+    @property
+    def understood(self) -> str:
+        """The query with every operator written out, '' when nothing is asked."""
+        return "" if self.tree is None else describe(self.tree)
+
+    @property
+    def sought(self) -> tuple[Term, ...]:
+        """The terms that a match is to show."""
+        return () if self.tree is None else sought_terms(self.tree)
+
+
+def parse(text: str) -> Query:
+    """Return the reading of `text`; there is one for every text.
+
+    A text of nothing but operators and quotes is looked for as it stands.
+    """
+    repairs: list[str] = []
+    if len(text) > MAX_CHARS:
+        repairs.append(f"only the first {MAX_CHARS:,} characters are read")
+    cut = text[:MAX_CHARS]
+    lexemes, lexed = read(cut, MAX_DEPTH)
+    parser = _Parser(lexemes)
+    tree = parser.query()
+    repairs += (*lexed, *dict.fromkeys(parser.repairs))
+    if tree is None:
+        tree = literal_term(cut)
+        if tree is not None:
+            repairs = ["nothing but operators in it: looked for as it stands"]
+    return Query(text, tree, tuple(repairs))
+
+
+class _Parser:
+    """Recursive descent over lexemes; groups are balanced and no deeper than MAX_DEPTH."""
+
+    def __init__(self, lexemes: list[Lexeme]) -> None:
+        self.repairs: list[str] = []
+        self._lexemes = lexemes
+        self._at = 0
+        self._terms: set[Term] = set()
+
+    def query(self) -> Node | None:
+        """Return the tree of all lexemes, None when they hold no term."""
+        return self._any()
+
+    def _next_is(self, *kinds: Typed) -> bool:
+        return self._at < len(self._lexemes) and self._lexemes[self._at].kind in kinds
+
+    def _take(self) -> Lexeme:
+        self._at += 1
+        return self._lexemes[self._at - 1]
+
+    def _any(self) -> Node | None:
+        branches = [self._all()]
+        while self._next_is(Typed.OR):
+            self._take()
+            branches.append(self._all())
+        found = [branch for branch in branches if branch is not None]
+        if len(found) < len(branches) and len(branches) > 1:
+            self.repairs.append("an OR with nothing on one side is left out")
+        return any_of(found) if found else None
+
+    def _all(self) -> Node | None:
+        factors: list[Node] = []
+        has_positive = is_after_and = False
+        while self._at < len(self._lexemes) and not self._next_is(Typed.OR, Typed.CLOSE):
+            if self._next_is(Typed.AND):
+                self._take()
+                if is_after_and or not factors:
+                    self._dangling("AND")
+                is_after_and = True
+                continue
+            factor, is_positive = self._factor(has_positive=has_positive)
+            if factor is not None:
+                factors.append(factor)
+                has_positive = has_positive or is_positive
+                is_after_and = False
+        if is_after_and and factors:
+            self._dangling("AND")
+        return all_of(factors) if factors else None
+
+    def _factor(self, *, has_positive: bool) -> tuple[Node | None, bool]:
+        """Return the next operand and whether it stands without a NOT."""
+        negations = 0
+        while self._next_is(Typed.NOT):
+            self._take()
+            negations += 1
+        if self._at == len(self._lexemes) or self._next_is(Typed.OR, Typed.CLOSE, Typed.AND):
+            self._dangling("NOT")
+            return None, False
+        lexeme = self._take()
+        if lexeme.minus and has_positive:
+            negations += 1
+        node = self._operand(lexeme, keeps_minus=lexeme.minus and not has_positive)
+        if node is None:
+            return None, False
+        is_negated = negations % 2 == 1
+        return (none_of(node), False) if is_negated else (node, True)
+
+    def _operand(self, lexeme: Lexeme, *, keeps_minus: bool) -> Node | None:
+        if lexeme.kind is Typed.OPEN:
+            if keeps_minus:
+                self.repairs.append("a minus with nothing to take from is left out")
+            node = self._any()
+            self._take()  # its CLOSE
+            if node is None:
+                self.repairs.append("an empty group is left out")
+            return node
+        if lexeme.kind is Typed.PHRASE:
+            text = f"-{lexeme.text}" if keeps_minus else lexeme.text
+            return self._counted(phrase_term(text, is_prefix=lexeme.star))
+        return self._counted(word_term(f"-{lexeme.text}" if keeps_minus else lexeme.text))
+
+    def _counted(self, term: Term | None) -> Term | None:
+        if term is None or term in self._terms:
+            return term
+        if len(self._terms) == MAX_TERMS:
+            self.repairs.append(f"only the first {MAX_TERMS} different terms are looked for")
+            return None
+        self._terms.add(term)
+        return term
+
+    def _dangling(self, operator: str) -> None:
+        self.repairs.append(f"{operator} with nothing to join is left out")

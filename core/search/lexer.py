@@ -1,0 +1,134 @@
+"""Cutting a typed query into words, phrases, operators and balanced groups."""
+
+import re
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from core.search.term import LATIN_CLASS
+from core.text import CJK_CLASS
+
+_CLOSED_BY = {'"': '"＂', "＂": '"＂', "“": "”“‟", "”": "”", "„": "“”‟", "‟": "”‟“"}
+_OPERATORS = frozenset(("AND", "OR", "NOT"))
+_BLANK = re.compile(r"[\s\0]+")
+_EXCLUDES = re.compile(f'-(?=[{LATIN_CLASS}{CJK_CLASS}("＂“”„‟])')
+
+
+class Typed(Enum):
+    """What a lexeme is."""
+
+    WORD = auto()
+    PHRASE = auto()
+    OPEN = auto()
+    CLOSE = auto()
+    AND = auto()
+    OR = auto()
+    NOT = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Lexeme:
+    """A part of a query. `minus`: a minus stood before it; `star`: a star stood behind."""
+
+    kind: Typed
+    text: str = ""
+    minus: bool = False
+    star: bool = False
+
+
+def read(text: str, max_depth: int) -> tuple[list[Lexeme], tuple[str, ...]]:
+    """Return the lexemes of `text` and what had to be mended.
+
+    Every OPEN has its CLOSE, and they nest no deeper than `max_depth`.
+    """
+    lexer = _Lexer(text, max_depth)
+    lexer.run()
+    return lexer.lexemes, tuple(dict.fromkeys(lexer.repairs))
+
+
+class _Lexer:
+    def __init__(self, text: str, max_depth: int) -> None:
+        self.lexemes: list[Lexeme] = []
+        self.repairs: list[str] = []
+        self._text = text
+        self._at = 0
+        self._max_depth = max_depth
+        self._open: list[bool] = []  # for each group left to close: has it a lexeme?
+
+    def run(self) -> None:
+        while self._skip_blank():
+            minus = _EXCLUDES.match(self._text, self._at) is not None
+            self._at += minus
+            char = self._text[self._at]
+            if char == "(":
+                self._enter(minus=minus)
+            elif char == ")":
+                self._leave()
+            elif char in _CLOSED_BY and self._phrase(_CLOSED_BY[char], minus=minus):
+                continue
+            else:
+                self._word(minus=minus)
+        if self._open:
+            self.repairs.append("a group left open is closed at the end")
+        while self._open:
+            self._close()
+
+    def _skip_blank(self) -> bool:
+        blank = _BLANK.match(self._text, self._at)
+        self._at = blank.end() if blank else self._at
+        return self._at < len(self._text)
+
+    def _enter(self, *, minus: bool) -> None:
+        self._at += 1
+        is_entered = len(self._open) < self._max_depth
+        self._open.append(is_entered)
+        if is_entered:
+            self.lexemes.append(Lexeme(Typed.OPEN, minus=minus))
+        else:
+            self.repairs.append(f"groups are read {self._max_depth} deep")
+
+    def _leave(self) -> None:
+        self._at += 1
+        if self._open:
+            self._close()
+        else:
+            self.repairs.append("a bracket without its pair is left out")
+
+    def _close(self) -> None:
+        if self._open.pop():
+            self.lexemes.append(Lexeme(Typed.CLOSE))
+
+    def _phrase(self, closers: str, *, minus: bool) -> bool:
+        """Read a quoted text; without a closing quote the quote alone is passed over."""
+        start = self._at + 1
+        ends = [at for closer in closers if (at := self._text.find(closer, start)) >= 0]
+        if not ends:
+            self.repairs.append("a quote without its pair is left out")
+            self._at = start
+            return True
+        end = min(ends)
+        star = self._text.startswith("*", end + 1)
+        self._at = end + 1 + star
+        inside = self._text[start:end]
+        if not inside.strip():
+            self.repairs.append("empty quotes are left out")
+        else:
+            self.lexemes.append(Lexeme(Typed.PHRASE, inside, minus, star))
+        return True
+
+    def _word(self, *, minus: bool) -> None:
+        """Read to the next blank, or to the bracket that closes a group."""
+        start, inner = self._at, 0
+        while self._at < len(self._text) and not _BLANK.match(self._text, self._at):
+            char = self._text[self._at]
+            if char == "(":
+                inner += 1
+            elif char == ")":
+                if self._open and not inner:
+                    break
+                inner -= 1
+            self._at += 1
+        word = self._text[start : self._at]
+        if word in _OPERATORS and not minus:
+            self.lexemes.append(Lexeme(Typed[word]))
+        else:
+            self.lexemes.append(Lexeme(Typed.WORD, word, minus))
