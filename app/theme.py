@@ -42,6 +42,8 @@ BOLD_STEPS = frozenset({"head", "title", "display"})
 SCALED_STEPS = frozenset({"read", "snippet", "code"})
 TEXT_SCALES = (0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 1.75, 2.0)
 
+_OTHER_TEXT = ("DejaVu Sans", "Liberation Sans")
+_OTHER_CODE = ("DejaVu Sans Mono", "Liberation Mono")
 _CJK_BY_LANGUAGE = {"zh_TW": "TC", "zh_HK": "TC", "zh_MO": "TC", "ja": "JP", "ko": "KR"}
 _ICON_RATIOS = (1.0, 1.5, 2.0, 3.0)
 
@@ -158,12 +160,9 @@ def _platform_families() -> tuple[list[str], list[str]]:
         return ["Segoe UI"], ["Cascadia Mono", "Consolas"]
     if sys.platform == "darwin":
         return [".AppleSystemUIFont"], ["SF Mono", "Menlo"]
-    text, code = ["Noto Sans"], ["Noto Sans Mono"]
     known = set(QFontDatabase.families())
-    if "Noto Sans" not in known:
-        text.append(QFontDatabase.systemFont(QFontDatabase.SystemFont.GeneralFont).family())
-    if "Noto Sans Mono" not in known:
-        code.append(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont).family())
+    text = ["Noto Sans", *(name for name in _OTHER_TEXT if name in known)]
+    code = ["Noto Sans Mono", *(name for name in _OTHER_CODE if name in known)]
     return text, code
 
 

@@ -71,8 +71,9 @@ class SourcesModel(QAbstractListModel):
         return next((n for n, each in enumerate(self._rows) if each.found.path == path), -1)
 
     def chosen(self) -> list[int]:
-        """Return the rows that an import would read now."""
-        return [n for n, each in enumerate(self._rows) if each.chosen and each.state in CHOOSABLE]
+        """Return the rows that an import would read now: those not read whole, else all chosen."""
+        able = [n for n, each in enumerate(self._rows) if each.chosen and each.state in CHOOSABLE]
+        return [n for n in able if self._rows[n].state != "imported"] or able
 
     def update(self, row: int, **changes: object) -> None:
         """Change fields of one place."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, QObject
-from PySide6.QtGui import QAction, QActionGroup, QKeySequence
+from PySide6.QtGui import QAction, QActionGroup, QKeySequence, QShortcut
 from PySide6.QtWidgets import QMenu, QMenuBar
 
 _CONTEXT = "actions"
@@ -103,11 +103,21 @@ class Actions(QObject):
         menus: dict[str, QMenu] = {}
         for spec in SPECS:
             if spec.menu not in menus:
-                menus[spec.menu] = bar.addMenu(_tr(spec.menu))
+                menus[spec.menu] = self._add_menu(bar, _tr(spec.menu))
             if spec.name:
                 menus[spec.menu].addAction(self._actions[spec.name])
             else:
                 menus[spec.menu].addSeparator()
+
+    @staticmethod
+    def _add_menu(bar: QMenuBar, words: str) -> QMenu:
+        """Add a menu that Alt + its letter opens, without a line under the letter."""
+        menu = bar.addMenu(words.replace("&", ""))
+        letter = words.partition("&")[2][:1]
+        if letter:
+            shortcut = QShortcut(QKeySequence(f"Alt+{letter}"), bar)
+            shortcut.activated.connect(lambda: bar.setActiveAction(menu.menuAction()))
+        return menu
 
     def _make(self, spec: Spec) -> QAction:
         action = QAction(_tr(spec.words), self)

@@ -15,6 +15,8 @@ from app.views.tried_table import TriedTable
 from core.types import SearchResult
 
 _ROW = 40
+_COUNT_WIDTH = 64
+_ADVICE_WIDTH = 340
 
 
 class ZeroHitsView(Page):
@@ -37,6 +39,7 @@ class ZeroHitsView(Page):
         self.split = TokenSplit()
         self.advice = Text(ink="text2")
         self.advice.setWordWrap(True)
+        self.advice.setFixedWidth(_ADVICE_WIDTH)
         self.offer = Button("", "primary", "search")
         self._offered = ""
         self._tried = QVBoxLayout()
@@ -46,8 +49,9 @@ class ZeroHitsView(Page):
 
     def _build(self) -> None:
         side = QVBoxLayout()
-        side.addWidget(self.advice)
-        side.addSpacing(4)
+        side.setSpacing(0)
+        side.addWidget(self.advice, alignment=Qt.AlignmentFlag.AlignTop)
+        side.addSpacing(6)
         side.addWidget(self.offer, alignment=Qt.AlignmentFlag.AlignLeft)
         side.addStretch(1)
         pair = QHBoxLayout()
@@ -96,7 +100,7 @@ class ZeroHitsView(Page):
         self._words.show()
 
     def _truth(self, result: SearchResult) -> str:
-        name = look(result.search_path).word
+        name = look(result.search_path).phrase
         if not result.complete:
             return self.tr("The search was stopped before its end: there may be hits.")
         if coverage(result) < 1:
@@ -144,7 +148,12 @@ class ZeroHitsView(Page):
         result.setFixedHeight(_ROW)
         row = QHBoxLayout(result)
         row.setContentsMargins(0, 0, 0, 0)
-        row.addWidget(Text(part.words))
+        row.setSpacing(16)
+        count = Text(formatting.number(part.count), bold=True)
+        count.setFixedWidth(_COUNT_WIDTH)
+        count.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        row.addWidget(count)
+        row.addWidget(Text(part.noun))
         row.addStretch(1)
         if part.include:
             include = Button(self.tr("Include"), "small")

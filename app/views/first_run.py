@@ -217,12 +217,15 @@ class FirstRunView(Page):
         self._show_choice()
 
     def _show_choice(self) -> None:
-        count = len(self._model.chosen())
+        chosen = self._model.chosen()
+        count = len(chosen)
         words = formatting.counted(count, self.tr("Import %1 source"), self.tr("Import %1 sources"))
         if self._importing and count:
             words = formatting.counted(
                 count, self.tr("Import %1 more source"), self.tr("Import %1 more sources")
             )
+        if count and all(self._model.rows()[row].state == "imported" for row in chosen):
+            words = self.tr("Import what is new")
         self.start.setText(words if count else self.tr("Import"))
         self.start.setEnabled(count > 0)
 

@@ -102,7 +102,7 @@ class MainWindow(QMainWindow):
         self.splitter.addWidget(self.lists)
         self.splitter.addWidget(self.right)
         self.splitter.setStretchFactor(1, 1)
-        self.splitter.setSizes([_LIST_WIDTH, _DEFAULT[0] - _LIST_WIDTH])
+        self.splitter.setSizes([_LIST_WIDTH - 1, _DEFAULT[0] - _LIST_WIDTH])
         self.pages = QStackedWidget()
         self.pages.addWidget(self.splitter)
         self.pages.addWidget(self.first_run)

@@ -168,18 +168,25 @@ class Button(QPushButton):
     """A push button; `look` names classes of the style sheet: small, large, primary."""
 
     def __init__(self, text: str, look: str = "", icon: str = "") -> None:
-        super().__init__(text)
+        super().__init__()
         self.setProperty("class", look)
+        self.setFont(theme.font("lead" if "large" in look else "ui", bold="primary" in look))
         self._icon = icon
         self._ink = "on" if "primary" in look else "text2"
         theme.changed.connect(self._tint)
         self._tint()
+        self.setText(text)
 
     def show_icon(self, icon: str) -> None:
         """Show another icon."""
         if icon != self._icon:
             self._icon = icon
             self._tint()
+
+    def setText(self, text: str) -> None:
+        """Show `text`; Qt leaves too little room between icon and word, so some is added."""
+        super().setText(f"\u2002{text}" if self._icon else text)
+        self.setAccessibleName(text)
 
     def _tint(self) -> None:
         if self._icon:

@@ -132,10 +132,11 @@ class PathBar(QFrame):
         pair = QWidget()
         row = QHBoxLayout(pair)
         row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(4)
+        row.setSpacing(0)
         row.addWidget(Text(fact.strong, bold=True))
         if fact.text:
-            row.addWidget(Text(fact.text, ink="text2"))
+            space = "" if fact.text.startswith(",") else " "
+            row.addWidget(Text(space + fact.text, ink="text2"))
         return pair
 
     def _clear(self) -> None:

@@ -32,18 +32,64 @@ class PathLook:
     icon: str
     word: str
     kind: str
+    phrase: str = ""  # the word as the subject of a sentence
 
 
 _LOOKS = {
-    "cjk": PathLook("path-cjk", QT_TRANSLATE_NOOP("path", "CJK index"), "info"),
-    "fts5+cjk": PathLook("path-cjk", QT_TRANSLATE_NOOP("path", "CJK + word index"), "info"),
-    "fts5": PathLook("path-fts5", QT_TRANSLATE_NOOP("path", "Word index"), "ok"),
-    "trigram": PathLook("path-trigram", QT_TRANSLATE_NOOP("path", "Trigram index"), "trigram"),
-    "like": PathLook("path-like", QT_TRANSLATE_NOOP("path", "LIKE scan"), "warn"),
-    "fts5_or": PathLook("path-fts5", QT_TRANSLATE_NOOP("path", "Fewer words"), "warn"),
-    "title": PathLook("path-browse", QT_TRANSLATE_NOOP("path", "Titles and ids"), "unk"),
-    "empty": PathLook("path-browse", QT_TRANSLATE_NOOP("path", "Browse"), "unk"),
-    "partial": PathLook("partial", QT_TRANSLATE_NOOP("path", "Partial"), "partial"),
+    "cjk": PathLook(
+        "path-cjk",
+        QT_TRANSLATE_NOOP("path", "CJK index"),
+        "info",
+        QT_TRANSLATE_NOOP("path", "The CJK index"),
+    ),
+    "fts5+cjk": PathLook(
+        "path-cjk",
+        QT_TRANSLATE_NOOP("path", "CJK + word index"),
+        "info",
+        QT_TRANSLATE_NOOP("path", "CJK and word index together"),
+    ),
+    "fts5": PathLook(
+        "path-fts5",
+        QT_TRANSLATE_NOOP("path", "Word index"),
+        "ok",
+        QT_TRANSLATE_NOOP("path", "The word index"),
+    ),
+    "trigram": PathLook(
+        "path-trigram",
+        QT_TRANSLATE_NOOP("path", "Trigram index"),
+        "trigram",
+        QT_TRANSLATE_NOOP("path", "The trigram index"),
+    ),
+    "like": PathLook(
+        "path-like",
+        QT_TRANSLATE_NOOP("path", "LIKE scan"),
+        "warn",
+        QT_TRANSLATE_NOOP("path", "The scan"),
+    ),
+    "fts5_or": PathLook(
+        "path-fts5",
+        QT_TRANSLATE_NOOP("path", "Fewer words"),
+        "warn",
+        QT_TRANSLATE_NOOP("path", "The word index"),
+    ),
+    "title": PathLook(
+        "path-browse",
+        QT_TRANSLATE_NOOP("path", "Titles and ids"),
+        "unk",
+        QT_TRANSLATE_NOOP("path", "The search of titles"),
+    ),
+    "empty": PathLook(
+        "path-browse",
+        QT_TRANSLATE_NOOP("path", "Browse"),
+        "unk",
+        QT_TRANSLATE_NOOP("path", "The list"),
+    ),
+    "partial": PathLook(
+        "partial",
+        QT_TRANSLATE_NOOP("path", "Partial"),
+        "partial",
+        QT_TRANSLATE_NOOP("path", "The search"),
+    ),
 }
 
 # `not_searched` key → words for one, words for many, what to include to search it too.
@@ -83,11 +129,15 @@ _LEFT_OUT = {
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Something that was not searched. `include` is what asks for it, '' when nothing can."""
+    """Something that was not searched. `include` is what asks for it, '' when nothing can.
+
+    `words` say the whole of it, `noun` is `words` without the number.
+    """
 
     key: str
     count: int
     words: str
+    noun: str
     include: str
 
 
@@ -99,7 +149,7 @@ def tr(text: str) -> str:
 def look(path: str) -> PathLook:
     """Return how a search path is shown."""
     found = _LOOKS[path]
-    return PathLook(found.icon, tr(found.word), found.kind)
+    return PathLook(found.icon, tr(found.word), found.kind, tr(found.phrase))
 
 
 def left_out(not_searched: Mapping[str, int]) -> tuple[LeftOut, ...]:
@@ -110,7 +160,10 @@ def left_out(not_searched: Mapping[str, int]) -> tuple[LeftOut, ...]:
             continue
         plain = f"%1 {key.replace('_', ' ')}"
         one, many, include = _LEFT_OUT.get(key, (plain, plain, ""))
-        result.append(LeftOut(key, count, formatting.counted(count, tr(one), tr(many)), include))
+        template = tr(one) if count == 1 else tr(many)
+        words = template.replace("%1", formatting.number(count))
+        noun = " ".join(template.replace("%1", "").split())
+        result.append(LeftOut(key, count, words, noun, include))
     return tuple(result)
 
 

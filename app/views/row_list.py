@@ -1,12 +1,13 @@
 """A list of rows of one height: what the lists of sessions, hits and searches have in common."""
 
-from PySide6.QtCore import QModelIndex, QTimer, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QKeyEvent
-from PySide6.QtWidgets import QAbstractItemView, QListView, QWidget
+from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QResizeEvent
+from PySide6.QtWidgets import QAbstractItemView, QListView, QScrollBar, QWidget
 
 from app import theme
 
 _SETTLE_MS = 90
+_BAR_WIDTH = 10
 
 
 class RowList(QListView):
@@ -25,6 +26,8 @@ class RowList(QListView):
         self.setAccessibleName(name)
         self.setUniformItemSizes(True)
         self.setMouseTracking(True)
+        self._overlay = QScrollBar(Qt.Orientation.Vertical, self)
+        self._follow_scroll_bar()
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
@@ -35,6 +38,21 @@ class RowList(QListView):
         self._rest.timeout.connect(self._open_current)
         self.clicked.connect(self._on_clicked)
         theme.changed.connect(self._on_theme_changed)
+
+    def _follow_scroll_bar(self) -> None:
+        """Lay a thin bar over the rows' right margin: rows stay as wide as the list."""
+        own = self.verticalScrollBar()
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        own.rangeChanged.connect(self._on_range_changed)
+        own.valueChanged.connect(self._overlay.setValue)
+        self._overlay.valueChanged.connect(own.setValue)
+        self._overlay.hide()
+
+    def _on_range_changed(self, low: int, high: int) -> None:
+        self._overlay.setRange(low, high)
+        self._overlay.setPageStep(self.verticalScrollBar().pageStep())
+        self._overlay.setSingleStep(self.verticalScrollBar().singleStep())
+        self._overlay.setVisible(high > low)
 
     def select_row(self, row: int) -> None:
         """Make `row` the current one and show it, without opening it; -1 selects nothing."""
@@ -71,6 +89,13 @@ class RowList(QListView):
         self.viewport().update()
 
     # QListView
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._overlay.setGeometry(self.width() - _BAR_WIDTH, 0, _BAR_WIDTH, self.height())
+        self._on_range_changed(
+            self.verticalScrollBar().minimum(), self.verticalScrollBar().maximum()
+        )
 
     def currentChanged(self, current: QModelIndex, previous: QModelIndex) -> None:
         super().currentChanged(current, previous)

@@ -100,7 +100,7 @@ class SearchBar(QFrame):
         self.role = FilterChip(self.tr("Role"))
         self.date = FilterChip(self.tr("Date"), exclusive=True)
         row = QHBoxLayout(self)
-        row.setContentsMargins(16, 0, 16, 1)
+        row.setContentsMargins(16, 4, 16, 12)
         row.setSpacing(0)
         row.addWidget(self.back)
         row.addWidget(self.forward)

@@ -15,7 +15,7 @@ from app.views import painting
 Index = QModelIndex | QPersistentModelIndex
 
 CHECK, ICON, NAME = 16, 48, 84
-STATE_WIDTH = 208
+STATE_WIDTH = 194
 NUMBER_WIDTH = 88
 _BOX = 16
 
