@@ -1,0 +1,51 @@
+"""What one item's HTML refers to, gathered while it is written."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from app.render import runs
+from app.render.runs import Marker, Run
+from app.render.style import Style
+
+
+@dataclass(slots=True)
+class Sheet:
+    """The page an item is written on.
+
+    `key` names the item in addresses. `on_ground` is true on a coloured band, where code
+    stands on `base`. `links` and `codes` are what `do:link/<key>/<n>` and `do:code/<key>/<n>`
+    stand for: the addresses themselves never enter the HTML.
+    """
+
+    key: str
+    style: Style
+    marker: Marker = runs.no_marks
+    on_ground: bool = False
+    matches: int = 0
+    links: list[str] = field(default_factory=list)
+    codes: list[str] = field(default_factory=list)
+
+    def text(self, parts: Sequence[Run], *, code: bool = False) -> str:
+        """Return runs as HTML with every match marked; counts the matches."""
+        whole = runs.text_of(parts)
+        ranges = runs.tidy(self.marker(whole), len(whole))
+        self.matches += len(ranges)
+        return runs.html(parts, ranges, self.style.tokens, code=code)
+
+    def words(self, text: str) -> str:
+        """Return untrusted text as HTML without marks (names, numbers, labels)."""
+        return runs.html([Run(text)], (), self.style.tokens)
+
+    def link(self, target: str) -> str:
+        """Return the address that stands for `target`."""
+        self.links.append(target)
+        return f"do:link/{self.key}/{len(self.links) - 1}"
+
+    def code(self, text: str) -> str:
+        """Return the address that copies `text`."""
+        self.codes.append(text)
+        return f"do:code/{self.key}/{len(self.codes) - 1}"
+
+    def act(self, action: str) -> str:
+        """Return the address of an action on this item."""
+        return f"do:{action}/{self.key}"

@@ -1,0 +1,77 @@
+"""What HTML needs to know of the look: colours, families, sizes, the width of a line."""
+
+from dataclasses import dataclass
+
+from app.tokens import Tokens
+
+GUTTER_PX = 56
+SIDE_PX = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """The look of one rendering.
+
+    `scale` enlarges message text and code, never captions. `width_px` is the viewer's width:
+    lines that must stay one line are cut to it.
+    """
+
+    tokens: Tokens
+    families: tuple[str, ...] = ("Noto Sans", "Noto Sans CJK SC")
+    code_families: tuple[str, ...] = ("Noto Sans Mono", "Noto Sans Mono CJK SC")
+    kana_families: tuple[str, ...] = ("Noto Sans", "Noto Sans CJK JP")
+    hangul_families: tuple[str, ...] = ("Noto Sans", "Noto Sans CJK KR")
+    scale: float = 1.0
+    width_px: int = 776
+
+    def px(self, size: int) -> int:
+        """Return a size of message text in whole pixels, so that lines keep an even pitch."""
+        return max(1, round(size * self.scale))
+
+    def read(self, size: int = 15, line: int = 24) -> str:
+        """Return the CSS of message text."""
+        return (
+            f"font-size:{self.px(size)}px;line-height:{self.px(line)}px;"
+            f"white-space:pre-wrap;color:{self.tokens.text}"
+        )
+
+    def caption(self, line: int = 18) -> str:
+        """Return the CSS of meta lines."""
+        return f"font-size:12px;line-height:{line}px;color:{self.tokens.text3}"
+
+    def code(self, size: int = 13, line: int = 20) -> str:
+        """Return the CSS of code: its own families, wrapped, every space kept."""
+        return (
+            f"font-family:{family(self.code_families)};font-size:{self.px(size)}px;"
+            f"line-height:{self.px(line)}px;white-space:pre-wrap;color:{self.tokens.text}"
+        )
+
+    def script(self, text: str) -> str:
+        """Return CSS for the letter forms `text` asks for: kana Japanese, Hangul Korean.
+
+        Han alone says nothing, so the user's language decides.
+        """
+        for char in text:
+            if "\u3041" <= char <= "\u30ff":
+                return f"font-family:{family(self.kana_families)};"
+            if "\uac00" <= char <= "\ud7a3" or "\u1100" <= char <= "\u11ff":
+                return f"font-family:{family(self.hangul_families)};"
+        return ""
+
+
+def family(names: tuple[str, ...]) -> str:
+    """Return a `font-family` value; fits into a double-quoted attribute."""
+    return ",".join(f"'{name}'" for name in names)
+
+
+def icon(name: str, ink: str, size: int = 16) -> str:
+    """Return the image of one of our own icons in the colour token `ink`."""
+    return (
+        f'<img src="icon:{name}/{ink}/{size}" width="{size}" height="{size}" '
+        'style="vertical-align:middle">'
+    )
+
+
+def link(href: str, text: str, color: str) -> str:
+    """Return a link to one of our own actions; `text` is HTML already."""
+    return f'<a href="{href}" style="color:{color};text-decoration:none">{text}</a>'

@@ -1,0 +1,74 @@
+"""The viewer's own words, translated. Safe off the GUI thread: translate() is."""
+
+from PySide6.QtCore import QCoreApplication
+
+from app import formatting
+from core.types import Role, ToolStatus
+
+translate = QCoreApplication.translate
+
+
+def role(value: Role) -> str:
+    """Return who speaks."""
+    return {
+        Role.USER: translate("viewer", "User"),
+        Role.ASSISTANT: translate("viewer", "Assistant"),
+        Role.TOOL: translate("viewer", "Tool"),
+        Role.SYSTEM: translate("viewer", "System"),
+    }[value]
+
+
+def status(value: ToolStatus) -> str:
+    """Return how a tool call ended."""
+    return {
+        ToolStatus.SUCCEEDED: translate("viewer", "succeeded"),
+        ToolStatus.FAILED: translate("viewer", "failed"),
+        ToolStatus.PENDING: translate("viewer", "pending"),
+        ToolStatus.UNKNOWN: translate("viewer", "unknown"),
+    }[value]
+
+
+def messages(count: int) -> str:
+    """Return `54 messages`."""
+    return formatting.counted(
+        count, translate("viewer", "%1 message"), translate("viewer", "%1 messages")
+    )
+
+
+def characters(count: int) -> str:
+    """Return `2,318 characters`."""
+    return formatting.counted(
+        count, translate("viewer", "%1 character"), translate("viewer", "%1 characters")
+    )
+
+
+def first_of(count: int, total: int) -> str:
+    """Return `first 3 of 190`."""
+    text = translate("viewer", "first %1 of %2")
+    return text.replace("%1", formatting.number(count)).replace("%2", formatting.number(total))
+
+
+def last_of(count: int, total: int) -> str:
+    """Return `last 3 of 190`."""
+    text = translate("viewer", "last %1 of %2")
+    return text.replace("%1", formatting.number(count)).replace("%2", formatting.number(total))
+
+
+def rest(count: int, left: int) -> str:
+    """Return the link that shows `count` of the `left` characters that were cut."""
+    if count >= left:
+        return translate("viewer", "show the rest (%1)").replace("%1", characters(left))
+    text = translate("viewer", "show %1 more of %2")
+    return text.replace("%1", formatting.number(count)).replace("%2", characters(left))
+
+
+def image_not_loaded(what: str) -> str:
+    """Return what stands in a picture's place."""
+    return translate("viewer", "image not loaded: %1").replace("%1", what)
+
+
+def lines(count: int) -> str:
+    """Return `14 lines`."""
+    return formatting.counted(
+        count, translate("viewer", "%1 line"), translate("viewer", "%1 lines")
+    )
