@@ -18,7 +18,7 @@ from core import paths
 from core.errors import TokenizerError
 from core.index import compiling, reference
 from core.index.machine import is_cut_short, machine_of, our_machine
-from core.store.connection import load_tokenizer as load
+from core.store.recipe import load_tokenizer as load
 from core.store.tokenizer_probe import ARGUMENTS, TOKENIZER, fingerprint
 from core.types import TokenizerStatus
 

@@ -1,0 +1,158 @@
+"""How a connection is set up, so that no way of opening the store is weaker than another.
+
+Never `open()`, hash or copy the store's file in a process that has it open: closing any
+descriptor of it drops SQLite's locks (https://www.sqlite.org/howtocorrupt.html, section 2.2).
+"""
+
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import apsw
+
+from core.errors import NotAStoreError, StoreError, TokenizerError
+from core.store import tokenizer_probe
+
+APPLICATION_ID = 0x4273636C  # "Bscl", at byte 68 of the file
+BUSY_TIMEOUT_MS = 10_000
+WAL_LIMIT_BYTES = 64 * 1024 * 1024
+
+_log = logging.getLogger(__name__)
+
+
+class Pragma(NamedTuple):
+    """A setting of a connection and what must be read back after it was made."""
+
+    name: str
+    value: int | str
+    read_back: int | str
+
+
+SECURITY = {
+    apsw.SQLITE_DBCONFIG_DEFENSIVE: 1,  # no writing to shadow tables or the schema
+    apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA: 0,  # triggers and views call only harmless functions
+    apsw.SQLITE_DBCONFIG_DQS_DML: 0,
+    apsw.SQLITE_DBCONFIG_DQS_DDL: 0,
+}
+
+RECIPE = (
+    Pragma("busy_timeout", BUSY_TIMEOUT_MS, BUSY_TIMEOUT_MS),
+    Pragma("journal_mode", "WAL", "wal"),
+    Pragma("synchronous", "FULL", 2),
+    Pragma("secure_delete", "ON", 1),
+    Pragma("recursive_triggers", "ON", 1),  # else REPLACE deletes without delete triggers
+    Pragma("foreign_keys", "ON", 1),
+    Pragma("cell_size_check", "ON", 1),
+    Pragma("mmap_size", 0, 0),
+    Pragma("journal_size_limit", WAL_LIMIT_BYTES, WAL_LIMIT_BYTES),
+    Pragma("wal_autocheckpoint", 1000, 1000),
+)
+WRITER_CACHE = Pragma("cache_size", -16 * 1024, -16 * 1024)
+READER_CACHE = Pragma("cache_size", -32 * 1024, -32 * 1024)
+
+
+def connected(path: Path, flags: int) -> apsw.Connection:
+    """Return a bare connection to `path`, which `configure` must see before anything else."""
+    require_safe_sqlite(apsw.sqlite_lib_version())
+    keep_temporary_files_beside(path)
+    return apsw.Connection(str(path), flags=flags)
+
+
+def configure(
+    db: apsw.Connection, cache: Pragma, *, tokenizer: Path | None, is_new: bool = False
+) -> None:
+    """Make the whole recipe on `db` and read it back; on any failure `db` is closed.
+
+    `is_new` skips the check that the file is ours, for a file that is being made.
+    """
+    try:
+        for option, value in SECURITY.items():
+            if db.config(option, value) != value:
+                raise StoreError(f"SQLite refuses the security option {option}")
+        if not is_new:
+            _require_ours(db)
+        for pragma in (*RECIPE, cache):
+            _set(db, pragma)
+        if tokenizer is not None:
+            _load_if_possible(db, tokenizer)
+    except BaseException:
+        db.close()
+        raise
+
+
+def load_tokenizer(db: apsw.Connection, path: Path) -> None:
+    """Make `cjk_unicode61` known to `db`; SQL cannot load anything before, during or after.
+
+    Raises:
+        TokenizerError: the path is relative, or the library cannot be loaded.
+    """
+    if not path.is_absolute():
+        raise TokenizerError(f"the tokenizer's path must be absolute: {path}")
+    db.config(apsw.SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 1)  # the C call alone, not the SQL one
+    try:
+        db.load_extension(str(path), tokenizer_probe.ENTRY_POINT)
+    except apsw.ExtensionLoadingError as error:
+        raise TokenizerError(f"{path} cannot be loaded: {error}") from error
+    finally:
+        db.config(apsw.SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0)
+
+
+@contextmanager
+def immediate(db: apsw.Connection) -> Iterator[None]:
+    """Run the block in a bare BEGIN IMMEDIATE: for making the schema, before there is any."""
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
+
+
+def require_safe_sqlite(version: str) -> None:
+    """Refuse SQLite versions in which a checkpoint can lose commits of a WAL store.
+
+    3.7.0 to 3.51.2, but for the corrected 3.44.6 and 3.50.7 and what follows them on their
+    branches (https://www.sqlite.org/releaselog/3_51_3.html).
+    """
+    numbers = tuple(int(part) for part in version.split("."))
+    corrected = numbers[:2] in {(3, 44), (3, 50)} and numbers >= (
+        (3, 44, 6) if numbers[:2] == (3, 44) else (3, 50, 7)
+    )
+    if numbers < (3, 51, 3) and not corrected:
+        raise StoreError(f"SQLite {version} can lose commits; 3.51.3 or later is needed")
+
+
+def keep_temporary_files_beside(path: Path) -> None:
+    """Have SQLite put what it spills to disk into the store's private folder.
+
+    SQLite reads the variable once, before its first file is opened.
+    """
+    os.environ["SQLITE_TMPDIR"] = str(path.parent)
+
+
+def _require_ours(db: apsw.Connection) -> None:
+    try:
+        found = db.pragma("application_id")
+    except apsw.NotADBError as error:
+        raise NotAStoreError(f"{db.filename} is not a store: file is not a database") from error
+    if found != APPLICATION_ID:
+        raise NotAStoreError(f"{db.filename} is not a store: it belongs to another program")
+
+
+def _set(db: apsw.Connection, pragma: Pragma) -> None:
+    db.pragma(pragma.name, pragma.value)
+    found = db.pragma(pragma.name)
+    if found != pragma.read_back:
+        raise StoreError(f"SQLite refuses {pragma.name}={pragma.value}: it stays {found}")
+
+
+def _load_if_possible(db: apsw.Connection, path: Path) -> None:
+    try:
+        load_tokenizer(db, path)
+    except TokenizerError as error:
+        _log.warning("%s", error)
