@@ -52,9 +52,11 @@ def open_writer(path: Path, *, tokenizer: Path | None) -> apsw.Connection:
     """
     db = recipe.connected(path, apsw.SQLITE_OPEN_READWRITE)
     recipe.configure(db, recipe.WRITER_CACHE, tokenizer=tokenizer)
-    if (found := migrations.schema_version(db)) > migrations.NEWEST:
+    try:
+        refuse_newer(db)
+    except SchemaTooNewError:
         db.close()
-        raise SchemaTooNewError(found, migrations.NEWEST)
+        raise
     return db
 
 
@@ -112,8 +114,12 @@ def snapshot(db: apsw.Connection) -> Iterator[None]:
             db.execute("ROLLBACK")
 
 
-def _refuse_to_write(db: apsw.Connection) -> None:
-    found = migrations.schema_version(db)
-    if found > migrations.NEWEST:
+def refuse_newer(db: apsw.Connection) -> None:
+    """Raise `SchemaTooNewError` for a store that a later version of this program wrote."""
+    if (found := migrations.schema_version(db)) > migrations.NEWEST:
         raise SchemaTooNewError(found, migrations.NEWEST)
+
+
+def _refuse_to_write(db: apsw.Connection) -> None:
+    refuse_newer(db)
     raise StoreReadOnlyError(f"{db.filename} is open for reading alone")

@@ -56,31 +56,50 @@ READER_CACHE = Pragma("cache_size", -32 * 1024, -32 * 1024)
 
 def connected(path: Path, flags: int) -> apsw.Connection:
     """Return a bare connection to `path`, which `configure` must see before anything else."""
-    require_safe_sqlite(apsw.sqlite_lib_version())
-    keep_temporary_files_beside(path)
+    before_opening(path)
     return apsw.Connection(str(path), flags=flags)
+
+
+def before_opening(path: Path) -> None:
+    """Refuse an unsafe SQLite, and have it put what it spills beside the store.
+
+    SQLite reads the variable once in a process, before its first file is opened.
+    """
+    require_safe_sqlite(apsw.sqlite_lib_version())
+    os.environ["SQLITE_TMPDIR"] = str(path.parent)
 
 
 def configure(
     db: apsw.Connection, cache: Pragma, *, tokenizer: Path | None, is_new: bool = False
 ) -> None:
-    """Make the whole recipe on `db` and read it back; on any failure `db` is closed.
-
-    `is_new` skips the check that the file is ours, for a file that is being made.
-    """
+    """Do as `set_up`, and close `db` when that fails."""
     try:
-        for option, value in SECURITY.items():
-            if db.config(option, value) != value:
-                raise StoreError(f"SQLite refuses the security option {option}")
-        if not is_new:
-            _require_ours(db)
-        for pragma in (*RECIPE, cache):
-            _set(db, pragma)
-        if tokenizer is not None:
-            _load_if_possible(db, tokenizer)
+        set_up(db, cache, tokenizer=tokenizer, is_new=is_new)
     except BaseException:
         db.close()
         raise
+
+
+def set_up(
+    db: apsw.Connection, cache: Pragma, *, tokenizer: Path | None, is_new: bool = False
+) -> None:
+    """Make the whole recipe on `db` and read it back.
+
+    `is_new` skips the check that the file is ours, for a file that is being made.
+
+    Raises:
+        NotAStoreError: the file is not ours. It was not changed.
+        StoreError: a setting does not hold.
+    """
+    for option, value in SECURITY.items():
+        if db.config(option, value) != value:
+            raise StoreError(f"SQLite refuses the security option {option}")
+    if not is_new:
+        _require_ours(db)
+    for pragma in (*RECIPE, cache):
+        _set(db, pragma)
+    if tokenizer is not None:
+        _load_if_possible(db, tokenizer)
 
 
 def load_tokenizer(db: apsw.Connection, path: Path) -> None:
@@ -125,14 +144,6 @@ def require_safe_sqlite(version: str) -> None:
     )
     if numbers < (3, 51, 3) and not corrected:
         raise StoreError(f"SQLite {version} can lose commits; 3.51.3 or later is needed")
-
-
-def keep_temporary_files_beside(path: Path) -> None:
-    """Have SQLite put what it spills to disk into the store's private folder.
-
-    SQLite reads the variable once, before its first file is opened.
-    """
-    os.environ["SQLITE_TMPDIR"] = str(path.parent)
 
 
 def _require_ours(db: apsw.Connection) -> None:

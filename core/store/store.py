@@ -1,0 +1,172 @@
+"""The only door between asyncio and the store: one writer, two readers, a thread each."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+
+import apsw
+import apsw.aio
+
+from core import paths
+from core.errors import SchemaTooNewError, StoreError
+from core.store import creation, recipe
+from core.store.connection import bring_up_to_date, refuse_newer, snapshot, transaction
+from core.store.errors import translated
+
+if TYPE_CHECKING:
+    from apsw import AsyncConnection  # exists for type checkers alone
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Work = Callable[Concatenate[apsw.Connection, P], T]
+
+READERS = 2
+PROGRESS_STEPS = 1_000  # how often APSW looks whether a call was cancelled; no cost measured
+_REPEAT_S = 0.01
+
+
+class Store:
+    """An open store. Its methods are called from the event loop it was opened on.
+
+    `read_only_reason` says why nothing can be written, where that is so.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.read_only_reason: str | None = None
+        self._writers: asyncio.Queue[AsyncConnection] = asyncio.Queue()
+        self._readers: asyncio.Queue[AsyncConnection] = asyncio.Queue()
+        self._all: list[AsyncConnection] = []
+        self._reclaims: set[asyncio.Task[None]] = set()
+        self._is_closing = False
+
+    @classmethod
+    async def open(cls, profile: Path, *, tokenizer: Path | None) -> "Store":
+        """Open the store of a profile folder; it is made where it is missing.
+
+        Raises:
+            NotAStoreError, StoreError: as `connection.open_store`.
+        """
+        store = cls(paths.store_path(profile))
+        with translated(store.path):
+            try:
+                await store._open(tokenizer)
+            except BaseException:
+                await store._close_all()
+                raise
+        return store
+
+    async def read(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run `work` on an idle reader, over one state of the store.
+
+        Cancelling the task interrupts the query; the reader is lent again only when it has
+        really stopped, so that no interrupt can meet somebody else's query.
+        """
+        result: T = await self._run(self._readers, snapshot, work, *args, **kwargs)
+        return result
+
+    async def write(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run `work` in one write transaction, after those that were asked for before.
+
+        Cancelling the task rolls the transaction back, unless it was already committing: an
+        error does not mean that nothing was stored, so what is written must be repeatable.
+        """
+        result: T = await self._run(self._writers, transaction, work, *args, **kwargs)
+        return result
+
+    async def close(self) -> None:
+        """Let what runs come to its end, then close every connection; nothing can start."""
+        self._is_closing = True
+        if self._reclaims:
+            await asyncio.wait(self._reclaims)
+        for idle, count in ((self._readers, READERS), (self._writers, 1)):
+            for _ in range(count):
+                await idle.get()
+        await self._close_all()
+
+    async def _open(self, tokenizer: Path | None) -> None:
+        creation.prepare(self.path)
+        recipe.before_opening(self.path)
+        try:
+            writer = await self._connect(apsw.SQLITE_OPEN_READWRITE, recipe.WRITER_CACHE, tokenizer)
+            await writer.async_run(refuse_newer, writer)
+            await writer.async_run(bring_up_to_date, writer)
+        except SchemaTooNewError as error:
+            self.read_only_reason = str(error)
+            writer = await self._connect_reader(tokenizer)
+        self._writers.put_nowait(writer)
+        for _ in range(READERS):
+            self._readers.put_nowait(await self._connect_reader(tokenizer))
+
+    async def _connect_reader(self, tokenizer: Path | None) -> "AsyncConnection":
+        flags = apsw.SQLITE_OPEN_READONLY
+        return await self._connect(flags, recipe.READER_CACHE, tokenizer)
+
+    async def _connect(
+        self, flags: int, cache: recipe.Pragma, tokenizer: Path | None
+    ) -> "AsyncConnection":
+        token = apsw.aio.check_progress_steps.set(PROGRESS_STEPS)
+        try:
+            db = await apsw.Connection.as_async(str(self.path), flags)
+        finally:
+            apsw.aio.check_progress_steps.reset(token)
+        self._all.append(db)
+        await db.async_run(recipe.set_up, db, cache, tokenizer=tokenizer)
+        return db
+
+    async def _run(
+        self,
+        idle: "asyncio.Queue[AsyncConnection]",
+        mode: Any,
+        work: Any,
+        *args: Any,
+        **kwargs: Any,
+    ) -> Any:
+        if self._is_closing:
+            raise StoreError(f"{self.path} is being closed")
+        db = await idle.get()
+        try:
+            with translated(self.path):
+                result = await db.async_run(_within, mode, db, work, args, kwargs)
+        except asyncio.CancelledError:
+            self._reclaim_later(idle, db)
+            raise
+        except BaseException:
+            idle.put_nowait(db)
+            raise
+        idle.put_nowait(db)
+        return result
+
+    def _reclaim_later(self, idle: "asyncio.Queue[AsyncConnection]", db: "AsyncConnection") -> None:
+        task = asyncio.get_running_loop().create_task(_reclaim(idle, db))
+        self._reclaims.add(task)
+        task.add_done_callback(self._reclaims.discard)
+
+    async def _close_all(self) -> None:
+        while self._all:
+            await self._all.pop().aclose()
+
+
+def _within(mode: Any, db: apsw.Connection, work: Any, args: Any, kwargs: Any) -> Any:
+    with mode(db):
+        return work(db, *args, **kwargs)
+
+
+async def _reclaim(idle: "asyncio.Queue[AsyncConnection]", db: "AsyncConnection") -> None:
+    """Interrupt what runs on `db` until its thread takes the next call, then lend it again."""
+    stopped = asyncio.ensure_future(db.async_run(_leave_transaction, db))
+    while not stopped.done():
+        db.interrupt()
+        await asyncio.wait([stopped], timeout=_REPEAT_S)
+    stopped.result()
+    idle.put_nowait(db)
+
+
+def _leave_transaction(db: apsw.Connection) -> None:
+    """Make sure that nothing of a cancelled call is left; an interrupt may meet this, too."""
+    while db.in_transaction:
+        try:
+            db.execute("ROLLBACK")
+        except apsw.InterruptError:
+            continue
