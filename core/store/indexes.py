@@ -83,7 +83,7 @@ INDEXES: dict[IndexName, Index] = {
         ),
         Index(
             "messages_fts_trigram",
-            ("content", "tool_name"),
+            ("content", "tool_name", "tool_calls"),  # what one index finds, every index finds
             "tokenize = 'trigram', detail = none",
             tool_rows=False,
         ),

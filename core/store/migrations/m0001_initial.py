@@ -74,6 +74,7 @@ CREATE INDEX sessions_by_parent ON sessions(source_id, parent_native_id)
   WHERE parent_native_id IS NOT NULL;
 CREATE INDEX sessions_by_activity ON sessions(last_active_at_ms DESC, id DESC)
   WHERE trashed_at_ms IS NULL;
+CREATE INDEX sessions_in_trash ON sessions(id) WHERE trashed_at_ms IS NOT NULL;
 
 CREATE TABLE messages(
   id INTEGER PRIMARY KEY AUTOINCREMENT,
