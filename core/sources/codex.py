@@ -49,7 +49,7 @@ def files(path: Path) -> Iterator[Path]:
         return
     is_home = codex_files.is_home(path)
     for file in codex_files.rollouts(path):
-        if is_home or _is_ours(file):
+        if is_home or (file.name != codex_beside.HISTORY and _is_ours(file)):
             yield file
     history = path / codex_beside.HISTORY
     if history.is_file() and _is_ours(history):
@@ -92,14 +92,39 @@ def _is_line(value: JsonDict) -> bool:
     kind = value.get("type")
     if isinstance(value.get("payload"), dict):
         return kind in codex_survey.ENVELOPES
-    if codex_survey.is_exec_stream(value) or kind in CALLS or kind in OUTPUTS:
+    if codex_survey.is_exec_stream(value) or codex_survey.is_bare_meta(value):
         return True
-    bare = "role" in value and ("content" in value or "message" in value)
-    return (bare or codex_survey.is_bare_meta(value)) and not _NOT_OURS & set(value)
+    told = "role" in value or kind in CALLS or kind in OUTPUTS
+    return told and "session" not in value and set(value) <= _BARE_KEYS and _has_time(value)
 
 
-# A role and a text are in many formats; these keys are in the others' lines.
-_NOT_OURS = {"session", "sessionId", "session_id", "uuid", "conversation_id", "parent_id"}
+# A role and a text are in many formats: lines without an envelope hold no more than this.
+_BARE_KEYS = frozenset(
+    [
+        "timestamp",
+        "created_at",
+        "type",
+        "role",
+        "content",
+        "message",
+        "model",
+        "name",
+        "function",
+        "arguments",
+        "result",
+        "call_id",
+        "output",
+        "id",
+        "text",
+        "status",
+        "summary",
+        "encrypted_content",
+    ]
+)
+
+
+def _has_time(value: JsonDict) -> bool:
+    return isinstance(value.get("timestamp", value.get("created_at")), str)
 
 
 def _starts_as_session(path: Path) -> bool:

@@ -46,6 +46,14 @@ class _Bounded:
         return found
 
 
+def present(path: Path) -> Path:
+    """Return the path, or its twin if it was compressed or unpacked since it was listed."""
+    if path.exists():
+        return path
+    twin = path.with_suffix("") if path.suffix == ".zst" else path.with_name(path.name + ".zst")
+    return twin if twin.exists() else path
+
+
 @contextmanager
 def opened(path: Path) -> Iterator[Readable]:
     """Open a rollout's plain text, unpacking as it is read.
@@ -53,20 +61,13 @@ def opened(path: Path) -> Iterator[Readable]:
     A file that was compressed or unpacked since it was listed is opened as it is now. Reading
     a damaged archive raises `UnpackError`, one that ends too early `EOFError`.
     """
-    found = _as_it_is_now(path)
+    found = present(path)
     with found.open("rb") as file:
         yield _unpacked(file) if found.suffix == ".zst" else file
 
 
 def _unpacked(file: IO[bytes]) -> Readable:
     return _Bounded(zstd.ZstdFile(file), PLAIN_BYTES)
-
-
-def _as_it_is_now(path: Path) -> Path:
-    if path.exists():
-        return path
-    twin = path.with_suffix("") if path.suffix == ".zst" else path.with_name(path.name + ".zst")
-    return twin if twin.exists() else path
 
 
 def is_home(folder: Path) -> bool:

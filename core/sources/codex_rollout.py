@@ -8,13 +8,13 @@ from pathlib import Path
 
 from core.sources import codex_files, codex_survey
 from core.sources.codex_beside import indexed_title
-from core.sources.codex_drafts import Plan
+from core.sources.codex_drafts import PROMPTS, Plan
 from core.sources.codex_lineage import lineage
 from core.sources.codex_texts import mapping, string, time_ms, title_of
 from core.sources.codex_walk import Walk
 from core.sources.lines import JsonObject, objects
 from core.sources.records import BadSourceRecord, MessageRecord, ReadTo, Record, SessionRecord
-from core.types import MessageState, Role, SessionKind, TitleSource
+from core.types import MessageState, Origin, Relation, Role, SessionKind, TitleSource
 
 TELL_EVERY_BYTES = 1 << 20
 BEFORE_OWN = 1 << 50  # more than any byte offset: what is inherited stands before what is own
@@ -32,7 +32,7 @@ class _Rollout:
     """One rollout. `trail` are the files that are read on behalf of it, so that none is twice."""
 
     def __init__(self, path: Path, trail: frozenset[Path] = frozenset()) -> None:
-        self._path = path
+        self._path = codex_files.present(path)
         self._trail = trail | {path}
         self._survey = codex_survey.survey(path)
         late = {key: value for key, value in self._survey.late_meta.items() if value}
@@ -43,20 +43,37 @@ class _Rollout:
         self._plan = self._planned()
 
     def records(self) -> Iterator[Record]:
-        """Yield everything; what is inherited comes first."""
+        """Yield everything; what is inherited comes first.
+
+        Context and notes alone make no session: they wait for the first real message.
+        """
         walk = Walk(self._plan)
-        begun = False
-        inherited_title = None
+        waiting: list[Record] | None = []
+        read_to: list[ReadTo] = []
+        first_prompt = None
         for record in chain(self._inherited(), self._own(walk)):
-            if isinstance(record, MessageRecord):
-                if not begun:
+            if waiting is None or not isinstance(record, MessageRecord | ReadTo):
+                yield record
+            elif isinstance(record, ReadTo):
+                read_to = [record]
+            else:
+                waiting.append(record)
+                if _is_said(record):
                     yield self._header(walk, None)
-                    begun = True
-                if not inherited_title and record.role == Role.USER:
-                    inherited_title = title_of(record.content)
-            yield record
-        if begun:
-            yield self._header(walk, walk.first_prompt or inherited_title or walk.first_answer)
+                    yield from waiting
+                    waiting = None
+            if first_prompt is None and isinstance(record, MessageRecord) and _is_prompt(record):
+                first_prompt = title_of(record.content)
+        if waiting is None:
+            yield self._header(walk, self._title(walk, first_prompt))
+        else:
+            yield from read_to
+
+    def _title(self, walk: Walk, first_prompt: str | None) -> str | None:
+        """A title from the first prompt: of a fork the first of its own, if it has one."""
+        if self._lineage.relation == Relation.FORK:
+            return walk.first_prompt or first_prompt or walk.first_answer
+        return first_prompt or walk.first_answer
 
     def _planned(self) -> Plan:
         found, parentage = self._survey, self._lineage
@@ -163,6 +180,15 @@ class _Rollout:
             archived="archived_sessions" in self._path.parts,
             metadata=codex_survey.metadata_of(meta, **more),
         )
+
+
+def _is_said(record: MessageRecord) -> bool:
+    return record.role != Role.SYSTEM and record.origin != Origin.INJECTED
+
+
+def _is_prompt(record: MessageRecord) -> bool:
+    said = record.role == Role.USER and record.origin in PROMPTS
+    return said and record.state != MessageState.REWOUND
 
 
 def _title_source(name: str | None, derived: str | None) -> TitleSource:

@@ -23,7 +23,7 @@ JsonDict = dict[str, Any]
 ENVELOPES = frozenset(
     {"session_meta", "turn_context", "response_item", "event_msg", "compacted", "world_state"}
 )
-_EXEC_STREAM = ("thread.", "turn.", "item.")
+_EXEC_TURNS = ("turn.started", "turn.completed", "turn.failed")
 _TELLING = (b"session_meta", b"compact", b"thread_", b"turn_context", b"task_started")
 _FIRST_LINES = 20
 _CREDENTIALS = re.compile(r"(?<=://)[^/@]*@")
@@ -38,7 +38,10 @@ def is_record(value: JsonDict) -> bool:
 
 def is_exec_stream(value: JsonDict) -> bool:
     """Tell whether the object is a line of what `codex exec --json` prints."""
-    return str(value.get("type", "")).startswith(_EXEC_STREAM) and "payload" not in value
+    kind = str(value.get("type"))
+    if kind.startswith("item."):
+        return isinstance(value.get("item"), dict)
+    return kind in _EXEC_TURNS or (kind == "thread.started" and "thread_id" in value)
 
 
 def is_bare_meta(value: JsonDict) -> bool:

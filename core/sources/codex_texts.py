@@ -168,9 +168,9 @@ def title_of(text: str) -> str | None:
     line = " ".join(request_of(text[:_PROMPT_CHARS])[: TITLE_CHARS * 8].split())
     if len(line) <= TITLE_CHARS:
         return line or None
-    cut = line[: TITLE_CHARS - 1]
-    space = cut.rfind(" ")
-    return (cut[:space] if space > TITLE_CHARS // 2 else cut).rstrip() + "…"
+    space = line.rfind(" ", 0, TITLE_CHARS)
+    cut = space if space > TITLE_CHARS // 2 else TITLE_CHARS - 1
+    return line[:cut].rstrip() + "…"
 
 
 def same_words(text: str) -> str:

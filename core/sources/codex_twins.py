@@ -38,6 +38,10 @@ class Twins:
         self._lone[telling.draft.role].append(telling)
         self._beside = telling
 
+    def part(self) -> None:
+        """Take note that something begins: nothing before it stands beside what comes."""
+        self._beside = None
+
     def step_past(self, draft: Draft) -> None:
         """Take note that another message was told: nothing before it stands beside what comes.
 

@@ -191,6 +191,8 @@ class Walk:
                 self._token_count(payload.get("info"))
             case "task_complete" | "turn_complete" | "turn_aborted":
                 yield from self._end_turn(string(payload.get("last_agent_message")))
+            case "task_started" | "turn_started":
+                self._twins.part()
             case "thread_rolled_back":
                 yield from self._roll_back(payload.get("num_turns"))
             case "item_completed":
@@ -285,6 +287,8 @@ class Walk:
             draft.media = media
         if injected:
             draft.origin = Origin.INJECTED
+            if self._turn_starts[-1:] == [draft.place.offset]:
+                self._turn_starts.pop()
 
     def _note(self, text: str | None, origin: Origin = Origin.SYNTHETIC) -> Told:
         """Tell what neither the person nor the model said to the other."""
