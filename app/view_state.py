@@ -76,9 +76,13 @@ class ViewState:
             if isinstance(each, list) and len(each) == 2 and isinstance(each[1], int)
         )
 
-    def add_recent(self, search: RecentSearch) -> None:
-        """Put a search in front; the same query is listed once, at most 50 are kept."""
-        others = [each for each in self.recent() if each.query != search.query]
+    def add_recent(self, search: RecentSearch, *, instead_of: str = "") -> None:
+        """Put a search in front; the same query is listed once, at most 50 are kept.
+
+        `instead_of` is a query to forget: what was typed on the way to this one.
+        """
+        gone = (search.query, instead_of)
+        others = [each for each in self.recent() if each.query not in gone]
         self.set_recent((search, *others)[:_RECENT_KEPT])
 
     def set_recent(self, searches: tuple[RecentSearch, ...]) -> None:

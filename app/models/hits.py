@@ -91,6 +91,10 @@ class HitsModel(QAbstractListModel):
         index = self.index(row)
         self.dataChanged.emit(index, index)
 
+    def groups(self) -> list[HitGroup]:
+        """Return all groups in order."""
+        return list(self._groups)
+
     def group(self, row: int) -> HitGroup:
         """Return the group that `row` belongs to."""
         return self._groups[self._rows[row][0]]

@@ -75,7 +75,7 @@ class FilterChip(QToolButton):
             self._choices = tuple(choices)
             self._show()
 
-    def keys(self) -> tuple[str, ...]:
+    def chosen_keys(self) -> tuple[str, ...]:
         """Return what is chosen."""
         return self._keys
 

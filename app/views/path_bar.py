@@ -43,6 +43,7 @@ class Segments(QWidget):
         for old in self._buttons.values():
             self._group.removeButton(old)
             self._row.removeWidget(old)
+            old.hide()
             old.deleteLater()
         self._buttons.clear()
         for n, (key, words) in enumerate(choices):

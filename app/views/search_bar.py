@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QWidget
 
 from app import theme
 from app.views.filter_chip import FilterChip
-from app.views.parts import IconButton, Text
+from app.views.parts import Icon, IconButton, Text
 
 HEIGHT = 56
 
@@ -32,7 +32,9 @@ class SearchField(QLineEdit):
         self.setFont(theme.font("search"))
         self.setFixedHeight(40)
         self.setAccessibleName(self.tr("Search all conversations"))
-        self._icon = self.addAction(theme.icon("search"), QLineEdit.ActionPosition.LeadingPosition)
+        icon = Icon("search")
+        icon.setParent(self)
+        icon.move(13, 12)
         self._clear = QAction(self.tr("Clear the search"), self)
         self.addAction(self._clear, QLineEdit.ActionPosition.TrailingPosition)
         self._clear.triggered.connect(self.clear)
@@ -45,7 +47,6 @@ class SearchField(QLineEdit):
         self._on_text_changed("")
 
     def _tint(self) -> None:
-        self._icon.setIcon(theme.icon("search"))
         self._clear.setIcon(theme.icon("close"))
 
     def _on_text_changed(self, text: str) -> None:

@@ -1,0 +1,256 @@
+"""As one types: debounce, ask, show. The latest question wins; the one before is interrupted."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import apsw
+from PySide6.QtCore import QObject, QPoint, Qt, QTimer, Signal
+from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
+
+from app.controllers.filters import FilterController
+from app.controllers.word_split import WordSplit, split_words
+from app.messages import describe
+from app.models.hits import HitGroup, HitsModel
+from app.tasks import TaskScope
+from app.text_ranges import visible
+from app.view_state import RecentSearch, ViewState
+from app.views.main_window import MainWindow
+from app.views.path_bar import PathBar
+from app.views.path_facts import INCLUDE, WHY, left_out, result_facts
+from app.views.why_popup import WhyPopup
+from core.errors import CoreError
+from core.history.sessions import session_by_id
+from core.search.run import search
+from core.search.snippet import find_marks
+from core.store.store import Store
+from core.types import Hit, SearchRequest, SearchResult, Session, Sort
+
+DEBOUNCE_MS = 150
+PAGE = 100
+_SORTS: tuple[Sort, ...] = ("newest", "relevance", "oldest")
+
+
+class SearchController(QObject):
+    """Turns what is typed into hits, or into the page that says why there are none.
+
+    Signals:
+        browse_asked: the query is blank: the list of sessions should be shown.
+        answered: an answer is on the screen.
+    """
+
+    browse_asked = Signal()
+    answered = Signal()
+
+    def __init__(
+        self,
+        store: Store,
+        window: MainWindow,
+        filters: FilterController,
+        tasks: TaskScope,
+        state: ViewState,
+    ) -> None:
+        super().__init__(window)
+        self._store, self._window, self._filters = store, window, filters
+        self._tasks, self._state = tasks, state
+        self._model: HitsModel = window.models.hits
+        self._request: SearchRequest | None = None
+        self._shown = 0
+        self._include: frozenset[str] = frozenset()
+        sort = state.text("search/sort", "relevance")
+        self._sort: Sort = sort if sort in _SORTS else "relevance"
+        self.result: SearchResult | None = None
+        self._debounce = QTimer(self, singleShot=True, interval=DEBOUNCE_MS)
+        self._debounce.setTimerType(Qt.TimerType.PreciseTimer)
+        self._debounce.timeout.connect(self._ask)
+        self._connect()
+
+    def _connect(self) -> None:
+        window = self._window
+        window.search_bar.query_edited.connect(self._on_query_edited)
+        window.search_bar.query_entered.connect(self._on_query_entered)
+        window.path_bar.sort_picked.connect(self._on_sort_picked)
+        window.path_bar.link_pressed.connect(self._on_link_pressed)
+        window.zero_hits.include_asked.connect(self._on_include_asked)
+        window.zero_hits.query_offered.connect(window.search_bar.set_query)
+        window.recent_view.search_chosen.connect(window.search_bar.set_query)
+        window.recent_view.clear_asked.connect(self._on_clear_recent)
+        window.actions_by_name["clear_recent"].triggered.connect(self._on_clear_recent)
+        self._model.more_wanted.connect(self._on_more_wanted)
+        self._filters.changed.connect(self._on_filters_changed)
+
+    @property
+    def query(self) -> str:
+        """What the search field holds, without the space around it."""
+        return self._window.search_bar.field.text().strip()
+
+    def refresh(self) -> None:
+        """Ask again, after the store has changed."""
+        if self._request is not None and self.query:
+            self._tasks.start("search", self._search(self._request, quiet=True))
+
+    def _on_query_edited(self) -> None:
+        self._include = frozenset()
+        if self.query:
+            self._debounce.start()
+        else:
+            self._ask()
+
+    def _on_query_entered(self) -> None:
+        self._debounce.stop()
+        self._ask()
+
+    def _on_filters_changed(self) -> None:
+        if self.query:
+            self._ask()
+
+    def _on_sort_picked(self, key: str) -> None:
+        if self.query and key in _SORTS:
+            self._sort = key
+            self._state.set_text("search/sort", key)
+            self._ask()
+
+    def _on_include_asked(self, names: Sequence[str]) -> None:
+        self._include |= frozenset(names)
+        self._ask()
+
+    def _on_link_pressed(self, name: str) -> None:
+        if self.result is None or not self.query:
+            return
+        if name == INCLUDE:
+            missing = left_out(self.result.not_searched)
+            self._on_include_asked([each.include for each in missing if each.include])
+        elif name == WHY:
+            bar = self._window.path_bar
+            link = bar.links.get(WHY)
+            x = link.mapTo(bar, QPoint(0, 0)).x() - 24 if link is not None else 16
+            WhyPopup(self.result, self._window).open_at(bar.mapToGlobal(QPoint(x, bar.height())))
+
+    def _on_clear_recent(self) -> None:
+        self._state.set_recent(())
+        self._window.models.recent.replace(())
+
+    def _ask(self) -> None:
+        self._debounce.stop()
+        if not self.query:
+            self._tasks.cancel("search")
+            self._request = self.result = None
+            self.browse_asked.emit()
+            return
+        chosen = self._filters.current()
+        self._request = SearchRequest(
+            self.query,
+            limit=PAGE,
+            sort=self._sort,
+            roles=chosen.roles,
+            sources=chosen.sources,
+            projects=chosen.projects,
+            since_ms=chosen.since_ms,
+            until_ms=chosen.until_ms,
+            include=self._include,
+        )
+        self._tasks.start("search", self._search(self._request))
+
+    async def _search(self, request: SearchRequest, *, quiet: bool = False) -> None:
+        try:
+            result, sessions = await self._store.read(_search, request)
+        except CoreError as error:
+            self._window.message_bar.show_notice(describe(error))
+            return
+        self.result = result
+        self._shown = len(result.hits)
+        whole = self._shown >= result.total_hits
+        groups = _groups(request.query, result, sessions, open_ended=not whole)
+        if quiet and groups == self._model.groups():
+            return
+        self._model.replace(groups, complete=whole or not result.complete)
+        self._show_path(len({hit.session_id for hit in result.hits}) if whole else None)
+        self._remember(request.query, result.total_hits)
+        if groups:
+            self._show_hits()
+        else:
+            await self._show_nothing(request, result)
+        self.answered.emit()
+
+    def _show_path(self, sessions: int | None) -> None:
+        if self.result is None:
+            return
+        facts = result_facts(self.result, sessions)
+        words = (self.tr("newest"), self.tr("relevance"), self.tr("oldest"))
+        sorts = list(zip(_SORTS, words, strict=True))
+        path = self.result.search_path
+        self._window.path_bar.show_path(path, facts, sorts, self._sort)
+        said = QAccessibleAnnouncementEvent(self._window, PathBar.sentence(path, facts))
+        QAccessible.updateAccessibility(said)
+
+    def _show_hits(self) -> None:
+        self._window.show_list(self._window.hits_view)
+        if self._window.right.currentWidget() is self._window.zero_hits:
+            self._window.show_right(self._window.nothing_open)
+
+    async def _show_nothing(self, request: SearchRequest, result: SearchResult) -> None:
+        window = self._window
+        window.zero_hits.show_result(result)
+        window.show_list(window.recent_view)
+        window.recent_view.select_query(request.query)
+        window.show_right(window.zero_hits)
+        found: WordSplit | None = await self._store.read(split_words, request)
+        if found is not None and self._request is request:
+            window.zero_hits.show_words(found.run, found.pairs, found.offered, found.hits)
+
+    def _remember(self, query: str, hits: int) -> None:
+        self._state.add_recent(RecentSearch(query, hits))
+        self._window.models.recent.replace(self._state.recent())
+
+    def _on_more_wanted(self) -> None:
+        if self._request is not None:
+            more = replace(self._request, offset=self._shown)
+            self._tasks.start("search-more", self._more(more))
+
+    async def _more(self, request: SearchRequest) -> None:
+        try:
+            result, sessions = await self._store.read(_search, request)
+        except CoreError as error:
+            self._window.message_bar.show_notice(describe(error))
+            return
+        self._shown = request.offset + len(result.hits)
+        whole = self._shown >= result.total_hits or not result.hits
+        only_hits = replace(result, title_matches=())
+        groups = _groups(request.query, only_hits, sessions, open_ended=not whole)
+        self._model.append(groups, complete=whole)
+
+
+def _search(db: apsw.Connection, request: SearchRequest) -> tuple[SearchResult, dict[int, Session]]:
+    """Answer a request, and return with it the sessions its hits are in."""
+    result = search(db, request)
+    ids = {hit.session_id for hit in result.hits}
+    return result, {each: session_by_id(db, each) for each in ids}
+
+
+def _groups(
+    query: str, result: SearchResult, sessions: dict[int, Session], *, open_ended: bool
+) -> list[HitGroup]:
+    """Return the hits by session in the order of each session's first hit; titles come first."""
+    by_session: dict[int, list[Hit]] = {}
+    for hit in result.hits:
+        by_session.setdefault(hit.session_id, []).append(hit)
+    titles = [each for each in result.title_matches if each.id not in by_session]
+    groups = [_group(query, each, (), open_ended=False) for each in titles]
+    groups += [
+        _group(query, sessions[each], tuple(hits), open_ended=open_ended)
+        for each, hits in by_session.items()
+    ]
+    return groups
+
+
+def _group(query: str, session: Session, hits: tuple[Hit, ...], *, open_ended: bool) -> HitGroup:
+    title = visible(session.title)
+    return HitGroup(
+        session.id,
+        title,
+        tuple(find_marks(query, title)),
+        session.source,
+        visible(session.project),
+        session.last_active_at_ms,
+        hits,
+        open_ended,
+    )
