@@ -92,3 +92,8 @@ def grid(sheet: Sheet, rows: list[list[tuple[list[Run], str]]], *, top: int = 8)
         parts.append("</tr>")
     parts.append("</table>")
     return "".join(parts)
+
+
+def note(sheet: Sheet, html: str, *, top: int = 4) -> str:
+    """Return a caption line below a block; `html` is ours."""
+    return f'<p style="margin:{top}px 0 0 0;{sheet.style.caption()}">{html}</p>'

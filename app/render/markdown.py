@@ -6,14 +6,13 @@ Raw HTML is never parsed, pictures become words, and no address reaches the HTML
 import re
 import time
 from collections.abc import Sequence
-from urllib.parse import urlsplit
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
-from app.render import blocks, words
+from app.render import blocks, safe_text, words
 from app.render.runs import Run
 from app.render.sheet import Sheet
 from app.render.style import family
@@ -272,7 +271,7 @@ class _Inline:
     def _image(self, token: Token) -> Run:
         tokens = self._sheet.style.tokens
         target = str(token.attrGet("src") or "")
-        what = ", ".join(part for part in (token.content.strip(), place(target)) if part)
+        what = ", ".join(part for part in (token.content.strip(), safe_text.place(target)) if part)
         look = self._css(f"background-color:{tokens.unkbg};color:{tokens.text2}")
         href = self._href or (self._sheet.link(target) if target else "")
         return Run(words.image_not_loaded(what), look, href)
@@ -285,14 +284,3 @@ def _without_punctuation(address: str) -> str:
             break
         address = address[:-1]
     return address
-
-
-def place(target: str) -> str:
-    """Return where a picture is, in short: its host, its kind or its file name."""
-    if target.startswith("data:"):
-        return target[5:60].split(";")[0].split(",")[0] or "data"
-    try:
-        host = urlsplit(target).hostname
-    except ValueError:
-        host = None
-    return host or re.split(r"[\\/]", target.rstrip("/\\"))[-1][:80]

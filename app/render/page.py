@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from app.render import blocks, gist, message, safe_text, words
-from app.render.message import Item, Scene
+from app.render.item import Item, Scene
 from app.render.runs import Run
 from app.render.sheet import Sheet
 from app.render.style import GUTTER_PX, Style, icon, link

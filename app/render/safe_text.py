@@ -5,6 +5,7 @@ Everything here keeps text as text: what cannot be drawn is named, nothing is ac
 
 import re
 import unicodedata
+from urllib.parse import urlsplit
 
 BREAK = "break"  # names an inserted break opportunity; copying leaves it out
 RUN_CHARS = 5_000
@@ -140,3 +141,14 @@ def _advance(char: str, mono: bool) -> float:
     if char in "iljtfrI.,:;'|!()[] ":
         return 0.34
     return 0.86 if char in "mwMW@%" else 0.66 if char.isupper() else 0.575
+
+
+def place(target: str) -> str:
+    """Return where a picture is, in short: its host, its kind or its file name."""
+    if target.startswith("data:"):
+        return target[5:60].split(";")[0].split(",")[0] or "data"
+    try:
+        host = urlsplit(target).hostname
+    except ValueError:
+        host = None
+    return host or re.split(r"[\\/]", target.rstrip("/\\"))[-1][:80]

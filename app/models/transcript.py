@@ -1,0 +1,251 @@
+"""What is loaded of the open conversation, and what the reader did to it.
+
+Holds what it is given; fetches and renders nothing. The controller turns `page` into items
+and gives them back with `rendered`.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from app.render.item import Item
+from app.render.page import Kept, Page
+from core.types import Bookends, Message, Window
+
+STEP = 20
+MOST = 120
+
+Side = Literal["before", "after"]
+Match = tuple[str, int]
+
+_MESSAGE_KEY = re.compile(r"(?:m|b|th|t)(\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """Where reading on starts: the message at the edge of what is loaded."""
+
+    seq: int
+    hidden: int
+
+
+class Transcript:
+    """The loaded window of one session: at most 120 messages and the bookends."""
+
+    def __init__(self) -> None:
+        self.page = Page()
+        self.items: tuple[Item, ...] = ()
+        self.kept: Kept = {}
+        self.match: Match | None = None
+
+    # Loading
+
+    def open_window(self, window: Window, bookends: Bookends) -> None:
+        """Hold a window around its anchor, with the session's first and last messages."""
+        self._start(
+            Page(
+                total=bookends.total,
+                messages=window.messages,
+                opening=bookends.opening,
+                resolution=bookends.resolution,
+                anchor_id=window.anchor_id,
+            )
+        )
+
+    def open_reading(self, bookends: Bookends) -> None:
+        """Hold a session's first messages to read on from, and its last ones in full."""
+        last = bookends.opening[-1].number if bookends.opening else 0
+        rest = tuple(each for each in bookends.resolution if each.number > last)
+        head = bookends.opening
+        if rest and rest[0].number == last + 1:  # nothing lies between: one stretch
+            head, rest = head + rest, ()
+        self._start(
+            Page(
+                total=bookends.total,
+                messages=head,
+                opening=bookends.opening[:3],
+                resolution=rest,
+                reading=True,
+            )
+        )
+
+    def _start(self, page: Page) -> None:
+        self.page = page
+        self.kept = {}
+        self.match = None
+
+    def edge(self, side: Side) -> Edge | None:
+        """Return where to read on at a side; None when nothing is hidden there."""
+        page = self.page
+        hidden = page.hidden_before if side == "before" else page.hidden_after
+        if not hidden or not page.messages:
+            return None
+        message = page.messages[0 if side == "before" else -1]
+        return Edge(message.seq, hidden)
+
+    def extend(self, side: Side, found: Sequence[Message], in_view: range) -> int:
+        """Add what was read at a side; beyond 120 messages the far side is dropped.
+
+        Args:
+            side: where `found` belongs.
+            found: messages that follow what is loaded, oldest first; known ones are skipped.
+            in_view: the numbers of the messages in view, which are never dropped.
+
+        Returns how many messages were added.
+        """
+        known = self.page.messages
+        numbers = {each.number for each in known}
+        fresh = tuple(each for each in found if each.number not in numbers)
+        both = fresh + known if side == "before" else known + fresh
+        surplus = max(0, len(both) - MOST)
+        if surplus and side == "before":
+            while surplus and both[-1].number not in in_view:
+                both, surplus = both[:-1], surplus - 1
+        while surplus and side == "after" and both[0].number not in in_view:
+            both, surplus = both[1:], surplus - 1
+        self.page = replace(self.page, messages=both)
+        return len(fresh)
+
+    def put_text(self, message_id: int, text: str, total: int) -> None:
+        """Replace a message's content by a longer part of it, of `total` characters."""
+
+        def longer(messages: Iterable[Message]) -> tuple[Message, ...]:
+            return tuple(
+                replace(each, content=text, content_length=total, truncated=len(text) < total)
+                if each.id == message_id
+                else each
+                for each in messages
+            )
+
+        page = self.page
+        self.page = replace(
+            page,
+            messages=longer(page.messages),
+            opening=longer(page.opening),
+            resolution=longer(page.resolution),
+        )
+
+    # The reader's choices
+
+    def choose(self, key: str, choice: str) -> None:
+        """Make or take back a choice about an item (see `Scene.choices`)."""
+        chosen = self.page.choices.get(key, frozenset()) ^ {choice}
+        self.page = replace(self.page, choices={**self.page.choices, key: chosen})
+
+    def set_anchor(self, message_id: int) -> bool:
+        """Make a loaded message the anchor; returns False when it is not loaded."""
+        if self.message(message_id) is None:
+            return False
+        self.page = replace(self.page, anchor_id=message_id)
+        return True
+
+    # What is shown
+
+    def rendered(self, items: tuple[Item, ...], kept: Kept) -> None:
+        """Take what the page was rendered to; a match that is gone is no longer current."""
+        self.items = items
+        self.kept = kept
+        if self.match is not None and self.match not in self.matches():
+            self.match = None
+
+    def message(self, message_id: int) -> Message | None:
+        """Return a loaded message, a bookend included; None when it is not loaded."""
+        page = self.page
+        for each in (*page.messages, *page.opening, *page.resolution):
+            if each.id == message_id:
+                return each
+        return None
+
+    def is_loaded(self, message_id: int) -> bool:
+        """Tell whether a message is shown in full (bookends around a hit are not)."""
+        held = self.page.messages + (self.page.tail if self.page.reading else ())
+        return any(each.id == message_id for each in held)
+
+    def anchor(self) -> Message | None:
+        """Return the anchor."""
+        return None if self.page.anchor_id is None else self.message(self.page.anchor_id)
+
+    def key_of(self, message_id: int) -> str:
+        """Return the key of the item that shows a message's own text best; '' when none does."""
+        shown = [item for item in self.items if message_id in item.message_ids]
+        named = {f"m{message_id}", f"b{message_id}"}
+        return next(
+            (item.key for item in shown if item.key in named), shown[0].key if shown else ""
+        )
+
+    def message_of(self, key: str) -> Message | None:
+        """Return the message that an item's key names."""
+        found = _MESSAGE_KEY.match(key)
+        return self.message(int(found[1])) if found else None
+
+    def link(self, key: str, number: int) -> str:
+        """Return the address a link of an item stands for; '' when there is none."""
+        return next(
+            (
+                item.links[number]
+                for item in self.items
+                if item.key == key and number < len(item.links)
+            ),
+            "",
+        )
+
+    def code(self, key: str, number: int) -> str:
+        """Return the text a copy link of an item stands for; '' when there is none."""
+        return next(
+            (
+                item.codes[number]
+                for item in self.items
+                if item.key == key and number < len(item.codes)
+            ),
+            "",
+        )
+
+    def loaded_ranges(self) -> tuple[tuple[int, int], ...]:
+        """Return the stretches of message numbers that are shown, bookends included."""
+        page = self.page
+        numbers = sorted({each.number for each in (*page.head, *page.messages, *page.tail)})
+        ranges: list[tuple[int, int]] = []
+        for number in numbers:
+            if ranges and ranges[-1][1] + 1 == number:
+                ranges[-1] = (ranges[-1][0], number)
+            else:
+                ranges.append((number, number))
+        return tuple(ranges)
+
+    # Matches
+
+    def matches(self) -> list[Match]:
+        """Return every match shown, top to bottom, as item key and number within the item."""
+        return [(item.key, n) for item in self.items for n in range(item.matches)]
+
+    def first_match_of(self, message_id: int) -> Match | None:
+        """Return the first match of a message, or None."""
+        for item in self.items:
+            if message_id in item.message_ids and item.matches:
+                return item.key, 0
+        return None
+
+    def step(self, step: int, *, wrap: bool) -> Match | None:
+        """Move to another match; None when there is none that way."""
+        found = self.matches()
+        if not found:
+            return None
+        if self.match in found:
+            at = found.index(self.match) + step
+        else:
+            at = self._match_near(found, step)
+        if not wrap and not 0 <= at < len(found):
+            return None
+        self.match = found[at % len(found)]
+        return self.match
+
+    def _match_near(self, found: Sequence[Match], step: int) -> int:
+        """Return the index of the match next to the anchor, in the direction of `step`."""
+        order = {item.key: index for index, item in enumerate(self.items)}
+        anchor = self.page.anchor_id
+        here = order.get(self.key_of(anchor), 0) if anchor is not None else 0
+        if step > 0:
+            return next((n for n, match in enumerate(found) if order[match[0]] >= here), len(found))
+        behind = [n for n, match in enumerate(found) if order[match[0]] <= here]
+        return behind[-1] if behind else -1

@@ -1,0 +1,76 @@
+"""What a conversation is made of for the viewer: items, and what their rendering shares."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from app.render import runs
+from app.render.runs import Marker
+from app.render.sheet import Sheet
+from app.render.style import Style
+from core.types import Message, Role
+
+ROLE_INKS = {
+    Role.USER: "role_user",
+    Role.ASSISTANT: "role_assistant",
+    Role.TOOL: "role_tool",
+    Role.SYSTEM: "role_system",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One table of the document: what a row of the conversation is.
+
+    `message_ids` are the messages it shows (a call and its result are two), `first` and
+    `last` their numbers. `links` and `codes` are what its addresses stand for.
+    """
+
+    key: str
+    html: str
+    message_ids: tuple[int, ...] = ()
+    first: int | None = None
+    last: int | None = None
+    matches: int = 0
+    links: tuple[str, ...] = ()
+    codes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What one rendering has in common for all its messages.
+
+    `choices` are what the reader did to items by key: `fold` (toggled against its own
+    default), `open`, `whole`, `raw`, `anyway`, `formatted`.
+    """
+
+    style: Style
+    marker: Marker = runs.no_marks
+    anchor_id: int | None = None
+    folder: str = ""
+    model: str = ""
+    choices: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    def chose(self, key: str, choice: str) -> bool:
+        """Tell whether the reader chose this for the item."""
+        return choice in self.choices.get(key, ())
+
+
+def item(
+    sheet: Sheet,
+    html: str,
+    message: Message,
+    *,
+    ids: tuple[int, ...] = (),
+    last: int | None = None,
+) -> Item:
+    """Return the item written on `sheet`, standing for `message` (and up to number `last`)."""
+    return Item(
+        key=sheet.key,
+        html=html,
+        message_ids=ids or (message.id,),
+        first=message.number,
+        last=message.number if last is None else last,
+        matches=sheet.matches,
+        links=tuple(sheet.links),
+        codes=tuple(sheet.codes),
+    )

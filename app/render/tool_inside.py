@@ -1,0 +1,111 @@
+"""What a tool call holds when unfolded: its arguments, its result."""
+
+import json
+from dataclasses import dataclass
+
+from app.render import blocks, gist, safe_text, words
+from app.render.blocks import note
+from app.render.runs import Marker
+from app.render.sheet import Sheet
+from app.render.style import link
+from app.render.tool_line import ToolUse, difference
+from app.render.words import translate
+from core.types import ToolCall
+
+SHOWN_CHARS = 4_000
+ALL_CHARS = 65_536
+_SMALL_CHARS = 120
+_AROUND = (3, 8)  # lines before and after a match in a block that opened itself
+_LANGUAGES = {"command": "bash", "cmd": "bash", "code": "python"}
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """How much of a call is shown.
+
+    `whole`: up to 65,536 characters of each argument instead of 4,000. `raw`: the result with
+    its terminal codes made visible. `around_match`: a long result only around its first match,
+    because it opened by itself.
+    """
+
+    whole: bool = False
+    raw: bool = False
+    around_match: bool = False
+
+
+def html(sheet: Sheet, use: ToolUse, shown: Shown) -> str:
+    """Return what an unfolded call shows: its arguments, then its result."""
+    parts = [] if use.call is None else _arguments(sheet, use.call, whole=shown.whole)
+    if use.result is not None:
+        parts.append(_result(sheet, use.result.content, shown))
+    return "".join(parts)
+
+
+def _arguments(sheet: Sheet, call: ToolCall, *, whole: bool) -> list[str]:
+    named = gist.arguments(call)
+    title = translate("viewer", "arguments")
+    if named is None:
+        if not call.arguments.strip():
+            return []
+        language = "diff" if call.arguments.startswith("*** Begin Patch") else ""
+        return [_cut_block(sheet, call.arguments, language, title, whole=whole)]
+    small: list[str] = []
+    parts: list[str] = []
+    old, new = named.get("old_string"), named.get("new_string")
+    for name, value in named.items():
+        if isinstance(old, str) and isinstance(new, str) and name in ("old_string", "new_string"):
+            continue
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        if "\n" in text or len(text) > _SMALL_CHARS:
+            language = _LANGUAGES.get(name, "")
+            parts.append(_cut_block(sheet, text, language, name, whole=whole))
+        else:
+            small.append(f"{name}: {text}")
+    if small:
+        parts.insert(0, _cut_block(sheet, "\n".join(small), "", title, whole=whole))
+    if isinstance(old, str) and isinstance(new, str):
+        diff = "\n".join(difference(old, new))
+        parts.append(_cut_block(sheet, diff, "diff", translate("viewer", "change"), whole=whole))
+    return parts
+
+
+def _cut_block(sheet: Sheet, text: str, language: str, title: str, *, whole: bool) -> str:
+    cap = ALL_CHARS if whole else SHOWN_CHARS
+    html = blocks.code(sheet, text[:cap], language, title=title, top=2)
+    left = len(text) - cap
+    if left <= 0:
+        return html
+    more = words.rest(min(left, ALL_CHARS - SHOWN_CHARS), left)
+    if whole:
+        more = translate("viewer", "%1 not shown; copy takes up to here")
+        return html + note(sheet, more.replace("%1", words.characters(left)))
+    return html + note(sheet, link(sheet.act("whole"), more, sheet.style.tokens.accent))
+
+
+def _result(sheet: Sheet, content: str, how: Shown) -> str:
+    clean = safe_text.without_terminal_codes(content)
+    text = content if how.raw else clean
+    title = f"{translate('viewer', 'result')} · {words.lines(text.count(chr(10)) + 1)}"
+    more = ""
+    if clean != content:
+        word = translate("viewer", "clean") if how.raw else translate("viewer", "raw")
+        more = link(sheet.act("raw"), word, sheet.style.tokens.accent) + "&nbsp;&nbsp;"
+    if not text:
+        return note(sheet, translate("viewer", "The result is empty."))
+    shown = around_match(text, sheet.marker) if how.around_match else text
+    if shown is not text:
+        word = translate("viewer", "show the whole result")
+        more = link(sheet.act("open"), word, sheet.style.tokens.accent) + "&nbsp;&nbsp;"
+    return blocks.code(sheet, shown, "", title=title, top=6, more=more)
+
+
+def around_match(text: str, marker: Marker) -> str:
+    """Return the lines around the first match of a long text, or `text` itself."""
+    lines = text.split("\n")
+    found = marker(text)
+    if len(lines) <= sum(_AROUND) + 4 or not found:
+        return text
+    at = text.count("\n", 0, min(found)[0])
+    first, last = max(0, at - _AROUND[0]), min(len(lines), at + _AROUND[1] + 1)
+    shown = lines[first:last]
+    return "\n".join((["…"] if first else []) + shown + (["…"] if last < len(lines) else []))
