@@ -63,22 +63,33 @@ def recognises(path: Path) -> bool:
     with disk.opened(path) as stream:
         found = objects(disk.as_utf8(stream), is_line, limit=_SNIFFED_BYTES)
         for line in itertools.islice(found, _SNIFFED_OBJECTS):
-            if isinstance(line, JsonObject) and is_line(line.value):
+            if not isinstance(line, JsonObject):
+                continue
+            if is_line(line.value):
                 return True
-            if isinstance(line, JsonObject) and line.offset > _SNIFFED_BYTES:
+            if line.offset > _SNIFFED_BYTES or _is_other(line.value):
                 return False
     return False
 
 
 def is_line(value: Mapping[str, Any]) -> bool:
     """Whether the object has the envelope of a transcript's line."""
-    if value.get("type") not in _TYPES:
+    if value.get("type") not in _TYPES or _is_other(value):
         return False
+    if any(key in value for key in ("uuid", "parentUuid", "leafUuid")):
+        return True
     if value["type"] in ("user", "assistant"):
         message = value.get("message")
-        spoken = isinstance(message, str) or (isinstance(message, dict) and "parts" not in message)
-        return spoken and any(key in value for key in ("uuid", "parentUuid", "sessionId"))
-    return any(key in value for key in ("uuid", "sessionId", "leafUuid", "parentUuid"))
+        return isinstance(message, dict) and "content" in message
+    return "sessionId" in value
+
+
+def _is_other(value: Mapping[str, Any]) -> bool:
+    """Whether the object is of a program with a like envelope (Qwen Code, Droid)."""
+    message = value.get("message")
+    if isinstance(message, dict) and "parts" in message:
+        return True
+    return "systemPayload" in value or isinstance(value.get("timestamp"), int)
 
 
 def files(path: Path) -> Iterator[Path]:

@@ -113,6 +113,7 @@ class Outline:
         self._types: dict[str, str] = {}
         self._groups: dict[object, int] = {}
         self._prompts = 0
+        self._second: tuple[str, int | None] = ("", None)
         self._add: dict[str, Callable[[Json, Place], None]] = {
             "user": self._user,
             "assistant": self._assistant,
@@ -153,7 +154,19 @@ class Outline:
             self._by_uuid[uuid] = len(self.places)
         if record.get("isSidechain") is True:
             place.session = self._sidechain(place)
-        place.at_ms = instant_ms(record.get("timestamp"))
+        place.at_ms = self._at_ms(record.get("timestamp"))
+
+    def _at_ms(self, moment: object) -> int | None:
+        """The time of a line. Lines of one second share a prefix, and most files are one day."""
+        if not isinstance(moment, str) or len(moment) != 24 or moment[19] != ".":
+            return instant_ms(moment)
+        second = moment[:19]
+        if second != self._second[0]:
+            self._second = (second, instant_ms(second + "Z"))
+        start, fraction = self._second[1], moment[20:23]
+        if start is None or moment[23] != "Z" or not fraction.isdecimal():
+            return instant_ms(moment)
+        return start + int(fraction)
 
     def _sidechain(self, place: Place) -> int:
         """The sidechain that a line belongs to: its parent's, else one that begins here."""

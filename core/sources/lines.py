@@ -239,7 +239,7 @@ _NOT_BRACKETS = bytes(b for b in range(256) if b not in b"[]{}")
 
 def too_deep(raw: bytes) -> bool:
     """Tell whether the JSON text nests deeper than `MAX_DEPTH`; linear, without recursion."""
-    if raw.count(b"[") + raw.count(b"{") <= MAX_DEPTH:
+    if len(raw) <= MAX_DEPTH or raw.count(b"[") + raw.count(b"{") <= MAX_DEPTH:
         return False
     outside = raw.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')[::2]
     depth = 0

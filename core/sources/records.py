@@ -27,7 +27,8 @@ class SourceIdentity:
 
     `instance` is '' where the source's ids are unique in the whole world (Claude Code, Codex,
     ChatGPT); else it tells instances apart (the database's path for Hermes, the named source
-    for neutral files), so that equal ids of two places never meet.
+    for neutral files), so that equal ids of two places never meet. As a record it tells that
+    what follows is of another instance than before.
     """
 
     kind: str
@@ -121,4 +122,12 @@ class ReadTo:
     total: int | None = None
 
 
-Record = SessionRecord | MessageRecord | UnknownRecord | BadSourceRecord | Remark | ReadTo
+Record = (
+    SourceIdentity
+    | SessionRecord
+    | MessageRecord
+    | UnknownRecord
+    | BadSourceRecord
+    | Remark
+    | ReadTo
+)
