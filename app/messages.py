@@ -130,11 +130,16 @@ def known_codes() -> frozenset[str]:
 def describe(error: CoreError | TimeoutError) -> Notice:
     """Return the words for an expected error, in the language of the window."""
     code = error.code if isinstance(error, CoreError) else "timeout"
-    kind, cause, consequence = _SENTENCES.get(code, _SENTENCES[_UNKNOWN_CODE])
     own = str(error)
-    details = f"{code}: {own}" if own else code
     if isinstance(error, SourceError) and error.path:
-        details += f"\n{error.path}" + (f":{error.line}" if error.line else "")
+        own += f"\n{error.path}" + (f":{error.line}" if error.line else "")
+    return notice(code, own)
+
+
+def notice(code: str, own: str = "") -> Notice:
+    """Return the words for an error code; `own` is the core's own sentence, for the details."""
+    kind, cause, consequence = _SENTENCES.get(code, _SENTENCES[_UNKNOWN_CODE])
+    details = f"{code}: {own}" if own else code
     return Notice(
         kind,
         QCoreApplication.translate(_CONTEXT, cause),

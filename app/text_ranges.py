@@ -4,6 +4,7 @@ Core counts Unicode characters; Qt counts UTF-16 units. They differ behind every
 above U+FFFF (emoji, rare ideographs).
 """
 
+import html
 from collections.abc import Iterable
 
 Ranges = tuple[tuple[int, int], ...]
@@ -29,6 +30,11 @@ def visible(text: str) -> str:
 def one_line(text: str) -> str:
     """Return `visible(text)` with line ends and tabs as spaces; offsets stay what they were."""
     return text.translate(_SPACED)
+
+
+def plain_tooltip(text: str) -> str:
+    """Return untrusted text as a tooltip that Qt cannot take for markup of its own."""
+    return f"<p>{html.escape(visible(text))}</p>" if text else ""
 
 
 def to_utf16(text: str, ranges: Iterable[tuple[int, int]]) -> Ranges:

@@ -55,6 +55,7 @@ class SearchController(QObject):
         self._model: HitsModel = window.models.hits
         self._request: SearchRequest | None = None
         self._shown = 0
+        self._draft = ""
         self._include: frozenset[str] = frozenset()
         sort = state.text("search/sort", "relevance")
         self._sort: Sort = sort if sort in _SORTS else "relevance"
@@ -98,6 +99,11 @@ class SearchController(QObject):
     def _on_query_entered(self) -> None:
         self._debounce.stop()
         self._ask()
+        self.keep_query()
+
+    def keep_query(self) -> None:
+        """Keep the query of now among the recent ones, also when it is typed on."""
+        self._draft = ""
 
     def _on_filters_changed(self) -> None:
         if self.query:
@@ -198,7 +204,9 @@ class SearchController(QObject):
             window.zero_hits.show_words(found.run, found.pairs, found.offered, found.hits)
 
     def _remember(self, query: str, hits: int) -> None:
-        self._state.add_recent(RecentSearch(query, hits))
+        draft = self._draft if _is_draft_of(self._draft, query) else ""
+        self._state.add_recent(RecentSearch(query, hits), instead_of=draft)
+        self._draft = query
         self._window.models.recent.replace(self._state.recent())
 
     def _on_more_wanted(self) -> None:
@@ -217,6 +225,11 @@ class SearchController(QObject):
         only_hits = replace(result, title_matches=())
         groups = _groups(request.query, only_hits, sessions, open_ended=not whole)
         self._model.append(groups, complete=whole)
+
+
+def _is_draft_of(draft: str, query: str) -> bool:
+    """Tell whether `draft` was only typed on the way to `query`, forwards or backwards."""
+    return bool(draft) and (query.startswith(draft) or draft.startswith(query))
 
 
 def _search(db: apsw.Connection, request: SearchRequest) -> tuple[SearchResult, dict[int, Session]]:

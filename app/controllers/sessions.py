@@ -1,7 +1,7 @@
 """The list of sessions: pages of it, its order, and what happens when the store changes."""
 
 import apsw
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject
 
 from app import formatting
 from app.controllers.filters import FilterController
@@ -21,13 +21,7 @@ _SORTS = ("last_active", "started", "messages")
 
 
 class SessionsController(QObject):
-    """Fills the list and the path bar while nothing is searched.
-
-    Signals:
-        listed: the first page is shown; carries how many sessions there are in all.
-    """
-
-    listed = Signal(int)
+    """Fills the list and the path bar while nothing is searched."""
 
     def __init__(
         self,
@@ -52,17 +46,22 @@ class SessionsController(QObject):
         window.path_bar.sort_picked.connect(self._on_sort_picked)
 
     def browse(self) -> None:
-        """Show the sessions instead of hits."""
+        """Show the sessions instead of hits, and read them anew."""
+        self.show()
+        self.refresh()
+
+    def show(self) -> None:
+        """Show the sessions that are loaded."""
         self.browsing = True
         self._window.show_list(self._window.sessions_view)
         self._show_path()
-        self.refresh()
 
     def refresh(self) -> None:
         """Read the list anew; the session one stands on and its place stay."""
-        self._tasks.start("sessions", self._load())
+        self._tasks.start("sessions", self.load())
 
-    async def _load(self) -> None:
+    async def load(self) -> None:
+        """Read and show the first page, as many rows as were loaded before."""
         wanted = max(PAGE, min(self._model.rowCount(), 5 * PAGE))
         try:
             page, everything = await self._store.read(_first_page, self._filter(), wanted)
@@ -76,7 +75,6 @@ class SessionsController(QObject):
         )
         if self.browsing:
             self._show_path()
-        self.listed.emit(page.total)
 
     def _on_more_wanted(self) -> None:
         self._tasks.start("sessions-more", self._load_more())

@@ -7,6 +7,7 @@ from typing import Literal
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, Qt, Signal
 
 from app import formatting
+from app.text_ranges import plain_tooltip
 from core.types import FoundSource
 
 Index = QModelIndex | QPersistentModelIndex
@@ -116,7 +117,7 @@ class SourcesModel(QAbstractListModel):
         if role == Qt.ItemDataRole.CheckStateRole:
             return Qt.CheckState.Checked if row.chosen else Qt.CheckState.Unchecked
         if role == Qt.ItemDataRole.ToolTipRole:
-            return row.note or row.found.path
+            return plain_tooltip(row.note or row.found.path)
         if role == Qt.ItemDataRole.AccessibleTextRole:
             parts = (row.found.name, row.found.path, formatting.size(row.found.size_bytes))
             return ", ".join((*parts, row.state, row.note) if row.note else (*parts, row.state))

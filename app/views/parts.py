@@ -13,6 +13,7 @@ from PySide6.QtWidgets import (
 )
 
 from app import theme
+from app.text_ranges import plain_tooltip
 
 # What a badge's kind paints its icon and word in.
 BADGE_INKS = {
@@ -66,7 +67,7 @@ class ElidedText(Text):
         )
         align = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
         painter.drawText(self.rect(), align, text)
-        self.setToolTip(self.text() if text != self.text() else "")
+        QLabel.setToolTip(self, plain_tooltip(self.text() if text != self.text() else ""))
 
 
 class Icon(QWidget):

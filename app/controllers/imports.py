@@ -1,0 +1,205 @@
+"""What can be imported, and importing it: batch by batch, with progress, pause and cancel."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal
+
+from app.controllers.import_words import merged, report_notice, source_outcome
+from app.controllers.pace import Pace
+from app.controllers.places import described
+from app.dialogs import Dialogs
+from app.messages import describe
+from app.models.sources import SourcesModel
+from app.tasks import TaskScope
+from app.views.import_panel import ImportProgress
+from app.views.main_window import MainWindow
+from core.errors import CoreError
+from core.sources import ingest
+from core.sources.detect import found_on_this_machine
+from core.store.store import Store
+from core.types import ImportReport, Progress
+
+
+class ImportController(QObject):
+    """Runs one import at a time; what is asked for meanwhile waits its turn.
+
+    Signals:
+        progressed: some of the import is stored; carries the state of now.
+        finished: nothing is running any more; carries how many messages are new.
+    """
+
+    progressed = Signal(ImportProgress)
+    finished = Signal(int)
+
+    def __init__(
+        self, store: Store, window: MainWindow, dialogs: Dialogs, tasks: TaskScope
+    ) -> None:
+        super().__init__(window)
+        self._store, self._window = store, window
+        self._dialogs, self._tasks = dialogs, tasks
+        self._model: SourcesModel = window.models.sources
+        self._going = asyncio.Event()
+        self._going.set()
+        self._done_bytes = self._messages = 0
+        self._pace = Pace(time.monotonic())
+        self.searchable = 0
+        view, actions = window.first_run, window.actions_by_name
+        view.import_asked.connect(self._on_import_asked)
+        view.files_asked.connect(self._on_files_asked)
+        view.folder_asked.connect(self._on_folder_asked)
+        view.panel.pause_asked.connect(self._on_pause_asked)
+        view.panel.cancel_asked.connect(self._on_cancel_asked)
+        window.paths_dropped.connect(self.import_paths)
+        actions["add_files"].triggered.connect(self._on_files_asked)
+        actions["add_folder"].triggered.connect(self._on_folder_asked)
+        actions["sources"].triggered.connect(self.show_sources)
+
+    @property
+    def running(self) -> bool:
+        """Whether an import runs."""
+        return self._tasks.running("import")
+
+    def show_sources(self) -> None:
+        """Show the page of sources, and look for what is new on this machine."""
+        self._window.show_sources()
+        if not self.running:
+            self.look()
+
+    def look(self) -> None:
+        """Look for places to import from, off this thread."""
+        self._window.first_run.show_looking()
+        self._tasks.start("look", self._look())
+
+    def import_paths(self, paths: Sequence[Path]) -> None:
+        """Add places and import them at once."""
+        self._window.show_sources()
+        self._tasks.start("add", self._add(tuple(paths)))
+
+    async def _look(self) -> None:
+        found = await asyncio.to_thread(found_on_this_machine)
+        self._model.replace(found)
+        self._window.first_run.show_found()
+
+    async def _add(self, paths: tuple[Path, ...]) -> None:
+        found = await asyncio.to_thread(described, paths)
+        self._model.add(found)
+        self._window.first_run.show_found()
+        if any(each.importable for each in found):
+            self._on_import_asked()
+
+    def _on_files_asked(self) -> None:
+        self._tasks.start("choose", self._choose(files=True))
+
+    def _on_folder_asked(self) -> None:
+        self._tasks.start("choose", self._choose(files=False))
+
+    async def _choose(self, *, files: bool) -> None:
+        chosen = self._dialogs.choose_files() if files else self._dialogs.choose_folder()
+        paths = await chosen
+        if paths:
+            self.import_paths(paths)
+
+    # The import
+
+    def _on_import_asked(self) -> None:
+        for row in self._model.chosen():
+            self._model.update(row, state="waiting", note="", fraction=None)
+        self._model.choice_changed.emit()
+        if not self.running:
+            self._tasks.start("import", self._import())
+
+    def _on_pause_asked(self, pause: bool) -> None:
+        if pause:
+            self._going.clear()
+        else:
+            self._going.set()
+        self._show_progress()
+
+    def _on_cancel_asked(self) -> None:
+        self._tasks.cancel("import")
+
+    async def _import(self) -> None:
+        self._going.set()
+        self._done_bytes = self._messages = 0
+        self._pace = Pace(time.monotonic())
+        self._window.first_run.show_importing(True)
+        reports: list[ImportReport] = []
+        try:
+            while (row := self._next_row()) is not None:
+                report = await self._import_row(row)
+                if report is not None:
+                    reports.append(report)
+            self._say_done(reports)
+        finally:
+            for row, each in enumerate(self._model.rows()):
+                if each.state in ("waiting", "importing"):
+                    self._model.update(row, state="ready", note=self.tr("stopped"))
+            self._window.first_run.show_importing(False)
+            self.finished.emit(sum(report.new for report in reports))
+
+    def _next_row(self) -> int | None:
+        rows = enumerate(self._model.rows())
+        return next((row for row, each in rows if each.state == "waiting"), None)
+
+    async def _import_row(self, row: int) -> ImportReport | None:
+        before_bytes, before_messages = self._done_bytes, self._messages
+        started = time.monotonic()
+        place = self._model.rows()[row].found
+        self._model.update(row, state="importing", fraction=0.0, messages=0)
+        self._show_progress()
+        try:
+            job = ingest.Import([Path(place.path)], kind=place.kind or None)
+            async for progress in ingest.run(self._store, job):
+                self._note(row, progress, before_bytes, before_messages)
+                await self._pause()
+        except CoreError as error:
+            self._model.update(row, state="failed", note=str(error))
+            self._window.message_bar.show_notice(describe(error))
+            return None
+        report = job.report()
+        self._done_bytes = before_bytes + place.size_bytes
+        self._model.update(row, **source_outcome(report, time.monotonic() - started))
+        self._show_progress()
+        return report
+
+    async def _pause(self) -> None:
+        if not self._going.is_set():
+            since = time.monotonic()
+            await self._going.wait()
+            self._pace.skip(time.monotonic() - since)
+
+    def _note(self, row: int, progress: Progress, bytes_before: int, messages_before: int) -> None:
+        size = self._model.rows()[row].found.size_bytes
+        fraction = min(1.0, progress.done / progress.total) if progress.total else 0.0
+        self._done_bytes = bytes_before + round(size * fraction)
+        self._messages = messages_before + progress.messages
+        self._pace.note(time.monotonic(), self._done_bytes, self._messages)
+        self._model.update(row, fraction=fraction, messages=progress.messages)
+        self._show_progress()
+
+    def _show_progress(self) -> None:
+        active = [
+            each
+            for each in self._model.rows()
+            if each.chosen and each.state in ("waiting", "importing", "imported", "partial")
+        ]
+        total = sum(each.found.size_bytes for each in active)
+        now = ImportProgress(
+            sources=max(1, len(active)),
+            messages=self._messages,
+            done_bytes=min(self._done_bytes, total),
+            total_bytes=total,
+            rate=self._pace.messages_per_second(),
+            left_s=self._pace.left_s(total),
+            searchable=max(self.searchable, self._messages),
+            paused=not self._going.is_set(),
+        )
+        self._window.first_run.panel.show_progress(now)
+        self.progressed.emit(now)
+
+    def _say_done(self, reports: Sequence[ImportReport]) -> None:
+        if reports:
+            self._window.message_bar.show_notice(report_notice(merged(reports)))

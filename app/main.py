@@ -1,0 +1,253 @@
+"""The composition root: loop, store, window, controllers, and the order in which they end."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+import apsw
+from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QApplication
+from qasync import QEventLoop
+
+from app.controllers.appearance import AppearanceController
+from app.controllers.context import ContextController
+from app.controllers.filters import FilterController
+from app.controllers.imports import ImportController
+from app.controllers.navigation import NavigationController, Place
+from app.controllers.search import SearchController
+from app.controllers.sessions import SessionsController
+from app.controllers.status import StatusController
+from app.crash import CrashLog
+from app.dialogs import Dialogs
+from app.instance import Instance
+from app.messages import Notice, describe
+from app.tasks import TaskScope
+from app.view_state import ViewState
+from app.views.conversation_pane import ConversationPane
+from app.views.main_window import MainWindow, Models
+from app.views.path_facts import Fact
+from core import paths
+from core.errors import CoreError
+from core.index import tokenizer
+from core.store.store import Store
+
+
+class Program(QObject):
+    """The window over one profile's store, from its first paint to its end.
+
+    Build it inside a running qasync loop; `start()` opens the store, `stop()` ends everything.
+    """
+
+    def __init__(self, app: QApplication, profile: Path, dialogs: Dialogs | None = None) -> None:
+        super().__init__()
+        self._profile = profile
+        self.state = ViewState(profile / "window.ini")
+        self.tasks = TaskScope(self)
+        self.pane = ConversationPane()
+        self.window = MainWindow(Models.empty(), self.pane)
+        self.dialogs = dialogs or Dialogs(self.window)
+        self.appearance = AppearanceController(app, self.window.actions_by_name, self.state)
+        self.store: Store | None = None
+        self.closed = asyncio.Event()
+        self._stopping: asyncio.Task[None] | None = None
+        self._restore()
+        self.window.close_asked.connect(self._on_close_asked)
+        self.window.actions_by_name["about"].triggered.connect(self._on_about)
+        self.window.message_bar.action_pressed.connect(self._on_action_pressed)
+
+    async def start(self) -> bool:
+        """Open the store and fill the window; returns False after saying why it cannot."""
+        self.window.path_bar.show_path("empty", [Fact(self.tr("opening the store"))])
+        try:
+            library = await asyncio.to_thread(tokenizer.locate)
+            self.store = await Store.open(self._profile, tokenizer=library)
+            self._build(self.store)
+            await self._show_first()
+        except CoreError as error:
+            self._show_failure(error)
+            return False
+        return True
+
+    async def stop(self) -> None:
+        """Stop what runs, remember the window, close the store; in this order."""
+        await self.tasks.cancel_all()
+        self._remember()
+        if self.store is not None:
+            await self.store.close()
+        self.window.close_now()
+        self.closed.set()
+
+    def tell_crash(self, kind: str, path: Path | None) -> None:
+        """Say in the window that something went wrong that nobody expected."""
+        where = self.tr("What happened is written to %1; it holds no message text.")
+        consequence = where.replace("%1", str(path)) if path else ""
+        words = Notice("err", self.tr("Backscroll made a mistake."), consequence, f"{kind} {path}")
+        self.window.message_bar.show_notice(words)
+
+    def _build(self, store: Store) -> None:
+        window, tasks, state = self.window, self.tasks, self.state
+        bar = window.search_bar
+        self.filters = FilterController(store, bar, self.dialogs, tasks, state)
+        self.sessions = SessionsController(store, window, self.filters, tasks, state)
+        self.search = SearchController(store, window, self.filters, tasks, state)
+        self.context = ContextController(store, self.pane, tasks)
+        self.navigation = NavigationController(window, self.context, self.search)
+        self.imports = ImportController(store, window, self.dialogs, tasks)
+        self.status = StatusController(store, window, tasks)
+        window.models.recent.replace(state.recent())
+        window.first_run.show_store(str(store.path))
+        self._connect()
+
+    def _connect(self) -> None:
+        actions = self.window.actions_by_name
+        self.search.browse_asked.connect(self.sessions.browse)
+        self.search.answered.connect(self._on_answered)
+        self.filters.changed.connect(self.sessions.refresh)
+        self.status.changed.connect(self._on_store_changed)
+        self.imports.progressed.connect(self.status.show_import)
+        self.imports.finished.connect(self._on_import_finished)
+        self.window.first_run.sessions_asked.connect(self.sessions.browse)
+        self.navigation.opened.connect(lambda each: self.state.set_text("session", str(each)))
+        actions["find"].triggered.connect(self._on_find)
+        actions["find_next"].triggered.connect(self.context.next_match)
+        actions["find_previous"].triggered.connect(self.context.previous_match)
+        actions["opening"].triggered.connect(self.pane.go_to_opening)
+        actions["resolution"].triggered.connect(self.pane.go_to_resolution)
+
+    async def _show_first(self) -> None:
+        status = await self.status.load()
+        self.window.first_run.panel.show_tokenizer(ready=status.tokenizer.acceptance)
+        self.window.first_run.show_leave(status.sessions > 0)
+        self.status.start()
+        self.filters.refresh()
+        if status.sessions == 0:
+            self._show_first_run()
+            return
+        self._show_nothing_open()
+        self.sessions.show()
+        await self.sessions.load()
+        self._open_last()
+
+    def _open_last(self) -> None:
+        last = self.state.text("session")
+        if last.isdigit() and self.window.sessions_view.select_session(int(last)):
+            self.navigation.open(Place(int(last)))
+        self.window.sessions_view.setFocus()
+
+    def _show_first_run(self) -> None:
+        facts = [Fact(self.tr("nothing is imported yet"))]
+        self.window.path_bar.show_path("empty", facts)
+        self.imports.show_sources()
+
+    def _show_nothing_open(self) -> None:
+        self.window.nothing_open.show_words(
+            self.tr("No conversation is open"),
+            self.tr("Choose one from the list, or press Ctrl+K and search all of them."),
+        )
+        self.window.show_right(self.window.nothing_open)
+
+    def _show_failure(self, error: CoreError) -> None:
+        words = describe(error)
+        self.window.path_bar.show_path("empty", [Fact(self.tr("no store is open"))])
+        self.window.message_bar.show_notice(words, action=self.tr("Try again"), key="start")
+        self.window.nothing_open.show_words(words.cause, f"{words.consequence} {error}")
+        self.window.show_right(self.window.nothing_open)
+        self.window.search_bar.setEnabled(False)
+
+    # Slots
+
+    def _on_answered(self) -> None:
+        self.sessions.browsing = False
+
+    def _on_find(self) -> None:
+        if self.window.right.currentWidget() is self.pane and not self.window.on_sources():
+            self.pane.open_find()
+        else:
+            self.window.search_bar.focus()
+
+    def _on_store_changed(self) -> None:
+        self.filters.refresh()
+        if self.sessions.browsing:
+            self.sessions.refresh()
+        elif not self.imports.running:
+            self.search.refresh()
+
+    def _on_import_finished(self, new: int) -> None:
+        self.status.hide_import()
+        self.tasks.start("after-import", self._after_import(new))
+
+    async def _after_import(self, new: int) -> None:
+        status = await self.status.load()
+        self.window.first_run.show_leave(status.sessions > 0)
+        self.filters.refresh()
+        if new and self.window.on_sources():
+            self._show_nothing_open()
+            self.sessions.browse()
+            self.window.sessions_view.setFocus()
+
+    def _on_action_pressed(self, key: str) -> None:
+        if key == "start":
+            self.window.message_bar.hide()
+            self.window.search_bar.setEnabled(True)
+            self.tasks.start("start", self._restart())
+
+    async def _restart(self) -> None:
+        await self.start()
+
+    def _on_about(self) -> None:
+        self.window.show_about(apsw.sqlite_lib_version())
+
+    def _on_close_asked(self) -> None:
+        if self._stopping is None:
+            self._stopping = asyncio.get_running_loop().create_task(self.stop(), name="stop")
+
+    # State
+
+    def _restore(self) -> None:
+        geometry = self.state.bytes("window/geometry")
+        if not geometry.isEmpty():
+            self.window.restoreGeometry(geometry)
+            self.window.bring_back()
+        splitter = self.state.bytes("window/splitter")
+        if not splitter.isEmpty():
+            self.window.splitter.restoreState(splitter)
+
+    def _remember(self) -> None:
+        self.state.set_bytes("window/geometry", self.window.saveGeometry())
+        self.state.set_bytes("window/splitter", self.window.splitter.saveState())
+        self.state.save()
+
+
+def run(data_dir: Path | None = None, profile: str | None = None) -> int:
+    """Open the window over the store of a profile; returns the exit code when it is closed.
+
+    A second start for the same store only brings the first one's window to the front.
+    """
+    folder = paths.profile_dir(paths.data_dir(data_dir), profile)
+    app = QApplication(sys.argv[:1])
+    app.setApplicationName("Backscroll")
+    app.setDesktopFileName("backscroll")
+    app.setQuitOnLastWindowClosed(False)
+    instance = Instance(paths.store_path(folder))
+    if not instance.claim():
+        return 0
+    crash = CrashLog(folder / "log")
+    loop = QEventLoop(app)
+    crash.install(loop)
+    try:
+        with loop:
+            loop.run_until_complete(_live(app, folder, instance, crash))
+    finally:
+        crash.uninstall()
+        instance.release()
+    return 0
+
+
+async def _live(app: QApplication, folder: Path, instance: Instance, crash: CrashLog) -> None:
+    program = Program(app, folder)
+    crash.tell = program.tell_crash
+    instance.raise_asked.connect(program.window.raise_up)
+    program.window.show()
+    await program.start()
+    await program.closed.wait()
+    crash.tell = None
