@@ -5,7 +5,7 @@ Wide columns stand last, so that a row's narrow part is read without its overflo
 
 import apsw
 
-from core.store import indexes, keys
+from core.store import indexes, keys, listing
 
 TABLES = """
 CREATE TABLE sources(
@@ -128,6 +128,8 @@ CREATE INDEX message_keys_cjk_tools ON message_keys(id) WHERE (flags & 4099) = 4
 
 CREATE TABLE message_counts(flags INTEGER PRIMARY KEY, n INTEGER NOT NULL);
 
+CREATE TABLE session_counts(source_id INTEGER PRIMARY KEY, listed INTEGER NOT NULL);
+
 CREATE TABLE tombstones(
   id INTEGER PRIMARY KEY,
   session_mac BLOB NOT NULL,
@@ -197,6 +199,7 @@ def upgrade(db: apsw.Connection) -> None:
     """
     db.execute(TABLES)
     keys.create(db)
+    db.execute(listing.TRIGGERS)
     db.execute(indexes.TITLES)
     for index in indexes.INDEXES.values():
         indexes.create_view(db, index)
