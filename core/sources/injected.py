@@ -30,3 +30,28 @@ CLAUDE_CODE_COMMANDS = ("<command-args>", "<command-message>", "<command-name>")
 
 CLAUDE_CODE_CARRIERS = ("This session is being continued from a previous conversation",)
 """The summary that a compaction puts in the place of what it summed up."""
+
+HERMES_INJECTED = (
+    "[ASYNC DELEGATION BATCH COMPLETE",
+    "[ASYNC DELEGATION COMPLETE",
+    "[ASYNC DELEGATION TASK FAILED",
+    "[Continuing toward your standing goal",
+    "[IMPORTANT: Background process ",
+    "[System: The previous response was cut off",
+    "[System: Your previous response ",
+    "[System: Your previous tool call",
+    "[Your active task list was preserved across context compression]",
+    "[auto-continue]",
+)
+"""Notices that Hermes writes as rows of role user."""
+
+HERMES_CARRIERS = ("[CONTEXT COMPACTION", "[CONTEXT SUMMARY]")
+"""The summary that a compaction puts in the place of what it summed up."""
+
+HERMES_HARNESS = (
+    "Review the conversation above and consider saving ",
+    "Review the conversation above and consider two things:",
+    "Review the conversation above and update the skill library",
+    "[System: This session is about to be automatically reset",
+)
+"""Prompts of Hermes to its own model; the turn that answers them is no conversation either."""

@@ -35,6 +35,8 @@ CASES = TESTS / "data" / "cases" / "expected_samples.jsonl"
 
 # Sources whose conversations exist by their messages alone: a file without one is no conversation.
 MESSAGES_MAKE_A_SESSION = {"claude_code", "codex", "jsonl"}
+# Sources whose expectations count a body in each session that shows it ("inside a session").
+COUNTED_PER_SESSION = {"hermes"}
 ON_THE_PATH = {MessageState.ACTIVE, MessageState.COMPACTED}
 SEARCHED_BY_DEFAULT = ON_THE_PATH | {MessageState.OFF_BRANCH}
 
@@ -108,7 +110,8 @@ def observe(found: Sequence[Reading]) -> Observed:
                 seen.sessions[record.native_id] = _merged(before, record) if before else record
             elif isinstance(record, MessageRecord):
                 told = (record.content, record.reasoning, record.tool_calls, record.tool_name)
-                body = (identity, record.uid, record.role, told)
+                place = record.session if identity.kind in COUNTED_PER_SESSION else None
+                body = (identity, place, record.uid, record.role, told)
                 if body not in bodies:
                     bodies.add(body)
                     seen.messages.append(record)
