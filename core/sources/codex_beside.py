@@ -12,7 +12,8 @@ from pathlib import Path
 
 from core.sources import codex_files
 from core.sources.codex_survey import JsonDict
-from core.sources.codex_texts import same_words, string, time_ms, title_of
+from core.sources.codex_texts import same_words, string, title_of
+from core.sources.instants import instant_ms
 from core.sources.lines import JsonObject, objects
 from core.sources.records import MessageRecord, ReadTo, Record, SessionRecord
 from core.types import Origin, Role, TimeQuality, TitleSource
@@ -42,7 +43,7 @@ def read_history(path: Path) -> Iterator[Record]:
 
 def _prompt(session: str, found: JsonObject, told: Counter[str]) -> Iterator[Record]:
     text = found.value["text"]
-    at_ms = time_ms(found.value["ts"])
+    at_ms = instant_ms(found.value["ts"])
     if not told[session]:
         yield SessionRecord(
             session, title=title_of(text), title_source=TitleSource.DERIVED, started_at_ms=at_ms

@@ -8,8 +8,9 @@ from core.errors import SourceError
 from core.sources import codex_files
 from core.sources.codex_drafts import Plan
 from core.sources.codex_survey import JsonDict, metadata_of
-from core.sources.codex_texts import mapping, string, time_ms
+from core.sources.codex_texts import mapping, string
 from core.sources.codex_walk import Walk
+from core.sources.instants import instant_ms
 from core.sources.lines import JsonObject, without_surrogates
 from core.sources.records import BadSourceRecord, MessageRecord, ReadTo, Record, SessionRecord
 from core.types import TitleSource
@@ -32,7 +33,7 @@ def read(path: Path) -> Iterator[Record]:
     if meta is None:
         raise SourceError("this is not a Codex session", path=str(path))
     session = string(meta.get("id")) or codex_files.id_in(path.name) or path.stem
-    walk = Walk(Plan(session, started_at_ms=time_ms(meta.get("timestamp"))))
+    walk = Walk(Plan(session, started_at_ms=instant_ms(meta.get("timestamp"))))
     begun = False
     for record in _told(walk, items):
         if isinstance(record, MessageRecord) and not begun:
@@ -61,7 +62,7 @@ def _header(path: Path, session: str, meta: JsonDict, walk: Walk) -> SessionReco
         native_id=session,
         title=title,
         title_source=TitleSource.DERIVED if title else TitleSource.NONE,
-        started_at_ms=time_ms(meta.get("timestamp")),
+        started_at_ms=instant_ms(meta.get("timestamp")),
         updated_at_ms=walk.last_at_ms,
         archived="archived_sessions" in path.parts,
         metadata=metadata_of(meta),

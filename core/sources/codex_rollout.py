@@ -10,8 +10,9 @@ from core.sources import codex_files, codex_survey
 from core.sources.codex_beside import indexed_title
 from core.sources.codex_drafts import PROMPTS, Plan
 from core.sources.codex_lineage import lineage
-from core.sources.codex_texts import mapping, string, time_ms, title_of
+from core.sources.codex_texts import mapping, string, title_of
 from core.sources.codex_walk import Walk
+from core.sources.instants import instant_ms
 from core.sources.lines import JsonObject, objects
 from core.sources.records import BadSourceRecord, MessageRecord, ReadTo, Record, SessionRecord
 from core.types import MessageState, Origin, Relation, Role, SessionKind, TitleSource
@@ -80,7 +81,7 @@ class _Rollout:
         plan = Plan(
             session=parentage.session,
             is_subagent=self._is_subagent,
-            started_at_ms=time_ms(self._meta.get("timestamp")),
+            started_at_ms=instant_ms(self._meta.get("timestamp")),
             has_ordinals=found.has_ordinals,
             compacted_to=found.compacted_to,
         )
@@ -163,7 +164,7 @@ class _Rollout:
         meta, parentage = self._meta, self._lineage
         name = self._survey.thread_name or indexed_title(self._path, parentage.session)
         git = mapping(meta.get("git"))
-        more = {"tokens": walk.tokens, "history_is_missing": not self._is_whole}
+        more = {"tokens": walk.tokens.sum, "history_is_missing": not self._is_whole}
         return SessionRecord(
             native_id=parentage.session,
             kind=parentage.kind,

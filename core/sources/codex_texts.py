@@ -1,4 +1,4 @@
-"""What Codex's payloads say in words: texts, titles, results, times and token counts.
+"""What Codex's payloads say in words: texts, titles and results.
 
 Pure functions over decoded JSON; any shape is accepted, and what is no text gives ''.
 Shapes: openai/codex `codex-rs/protocol/src/{models,items,protocol}.rs`, and files of
@@ -9,9 +9,9 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any
 
+from core.sources.headline import derived_title
 from core.sources.lines import without_surrogates
 from core.types import ToolStatus
 
@@ -41,7 +41,6 @@ INJECTED_STARTS = (
 # A summary that stands for what was compacted, written in the name of the user.
 SUMMARY_STARTS = ("another language model started to solve this problem and produced a summary",)
 
-TITLE_CHARS = 80
 _PROMPT_CHARS = 1 << 16
 _IDE_START = re.compile(r"# (?:Context from my IDE setup|Files mentioned by the user)\b")
 _WRAPPERS = re.compile(
@@ -164,13 +163,8 @@ def request_of(text: str) -> str:
 
 
 def title_of(text: str) -> str | None:
-    """Return a title from the first prompt: one line, at most `TITLE_CHARS` characters."""
-    line = " ".join(request_of(text[:_PROMPT_CHARS])[: TITLE_CHARS * 8].split())
-    if len(line) <= TITLE_CHARS:
-        return line or None
-    space = line.rfind(" ", 0, TITLE_CHARS)
-    cut = space if space > TITLE_CHARS // 2 else TITLE_CHARS - 1
-    return line[:cut].rstrip() + "…"
+    """Return a title from a prompt, or None if it holds no words."""
+    return derived_title(request_of(text[:_PROMPT_CHARS]))
 
 
 def same_words(text: str) -> str:
@@ -268,40 +262,3 @@ def _of_code(code: object) -> ToolStatus:
     if not isinstance(code, int):
         return ToolStatus.UNKNOWN
     return ToolStatus.SUCCEEDED if code == 0 else ToolStatus.FAILED
-
-
-_EARLIEST_MS = 946_684_800_000  # 2000-01-01: programs write 0 and 1 where they know no time
-_AHEAD_MS = 2 * 86_400_000
-
-
-def time_ms(value: object) -> int | None:
-    """Return Unix milliseconds of an ISO time, seconds or milliseconds; None if impossible."""
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, str):
-        try:
-            parsed = datetime.fromisoformat(value)
-        except ValueError:
-            return None
-        moment = parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
-        at_ms = int(moment.timestamp() * 1000 + 0.5)
-    elif isinstance(value, int | float) and abs(value) < 1e15:
-        at_ms = int(value if abs(value) > 1e11 else value * 1000)
-    else:
-        return None
-    now_ms = int(datetime.now(UTC).timestamp() * 1000)
-    return at_ms if _EARLIEST_MS <= at_ms <= now_ms + _AHEAD_MS else None
-
-
-def usage_of(counts: Mapping[str, Any]) -> dict[str, int]:
-    """Return token counts in our names; `input` is without what came from the cache."""
-    told = {
-        "input": counts.get("input_tokens"),
-        "cached_read": counts.get("cached_input_tokens"),
-        "output": counts.get("output_tokens"),
-        "reasoning": counts.get("reasoning_output_tokens"),
-    }
-    usage = {name: n for name, n in told.items() if isinstance(n, int) and n >= 0}
-    if "input" in usage:
-        usage["input"] = max(0, usage["input"] - usage.get("cached_read", 0))
-    return usage

@@ -16,7 +16,9 @@ from core.sources.codex_drafts import PROMPTS, Draft, Outbox, Place, Plan
 from core.sources.codex_kinds import CALLS, OUTPUTS, QUIET_EVENTS, QUIET_ITEMS, QUIET_LINES
 from core.sources.codex_survey import is_bare_meta
 from core.sources.codex_texts import is_injected, mapping, same_words, string
+from core.sources.codex_tokens import Tokens
 from core.sources.codex_twins import Telling, Twins
+from core.sources.instants import instant
 from core.sources.lines import JsonObject
 from core.sources.records import MessageRecord, UnknownRecord
 from core.types import MessageState, Origin, Role, TimeQuality
@@ -42,7 +44,6 @@ class Walk:
         self._thoughts: list[tuple[Place, str]] = []
         self._thought_words: deque[str] = deque(maxlen=64)
         self._spoke = True
-        self._total: Payload = {}
         self._turn_starts: list[int] = []
         self.rewound: list[tuple[int, int]] = []
         self.model: str | None = None
@@ -51,7 +52,7 @@ class Walk:
         self.first_answer: str | None = None
         self.first_at_ms: int | None = None
         self.last_at_ms: int | None = None
-        self.tokens: dict[str, int] = {}
+        self.tokens = Tokens()
 
     @property
     def told_to(self) -> int:
@@ -100,12 +101,10 @@ class Walk:
             self._position = max(self._position + 1, ordinal if ordinal is not None else 0)
         else:
             self._position = found.offset
-        told = (value.get("timestamp"), value.get("created_at"), payload.get("timestamp"))
-        at_ms = next((at for at in map(codex_texts.time_ms, told) if at is not None), None)
-        quality = TimeQuality.EXACT
-        if at_ms is None:
-            at_ms = self._here.at_ms
-            quality = TimeQuality.SESSION if at_ms is not None else TimeQuality.NONE
+        told = value.get("timestamp") or value.get("created_at") or payload.get("timestamp")
+        at_ms, quality = instant(told)
+        if at_ms is None and self._here.at_ms is not None:
+            at_ms, quality = self._here.at_ms, TimeQuality.SESSION
         if at_ms is not None:
             self.first_at_ms = self.first_at_ms or at_ms
             self.last_at_ms = at_ms
@@ -128,7 +127,7 @@ class Walk:
             text = codex_texts.content_of(payload.get("content")).text
             yield from self._note(text, Origin.INJECTED)
         elif kind == "token_count":
-            self._count(codex_texts.usage_of(payload))
+            self._count(self.tokens.counted(payload))
         elif kind not in QUIET_ITEMS:
             yield UnknownRecord(f"response_item/{str(kind)[:80]}")
 
@@ -188,7 +187,7 @@ class Walk:
             case "agent_reasoning" | "agent_reasoning_raw_content":
                 self._thought(string(payload.get("text")) or "")
             case "token_count":
-                self._token_count(payload.get("info"))
+                self._count(self.tokens.told(payload.get("info")))
             case "task_complete" | "turn_complete" | "turn_aborted":
                 yield from self._end_turn(string(payload.get("last_agent_message")))
             case "task_started" | "turn_started":
@@ -229,20 +228,9 @@ class Walk:
             self.rewound.append((self._turn_starts[-turns:][0], self._here.offset))
             del self._turn_starts[-turns:]
 
-    def _token_count(self, info: object) -> None:
-        total = mapping(mapping(info).get("total_token_usage"))
-        last = mapping(mapping(info).get("last_token_usage"))
-        if total and total == self._total:
-            return  # the same count again
-        if last or total:
-            self._count(codex_texts.usage_of(last or _difference(total, self._total)))
-        self._total = total or self._total
-
     def _count(self, usage: dict[str, int]) -> None:
         if usage:
             self._outbox.count_tokens(usage)
-            for name, tokens in usage.items():
-                self.tokens[name] = self.tokens.get(name, 0) + tokens
 
     # Texts
 
@@ -352,11 +340,3 @@ class Walk:
 
 def _list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
-
-
-def _difference(total: Payload, before: Payload) -> dict[str, Any]:
-    return {
-        name: n - before.get(name, 0) if isinstance(before.get(name, 0), int) else n
-        for name, n in total.items()
-        if isinstance(n, int)
-    }
