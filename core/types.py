@@ -274,6 +274,12 @@ class IndexStatus:
     cursor: int
     last_moved_at_ms: int | None
     reason: str
+    rate_rows_s: float | None = None
+
+    @property
+    def eta_s(self) -> float | None:
+        """Seconds of work left at the last rate seen; None while that is not known."""
+        return self.todo / self.rate_rows_s if self.todo and self.rate_rows_s else None
 
     @property
     def ready(self) -> bool:

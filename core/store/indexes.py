@@ -7,9 +7,11 @@ which has one row for each row indexed (https://www.sqlite.org/fts5.html, sectio
 """
 
 from dataclasses import dataclass
+from typing import Literal
 
 import apsw
 
+from core.store.tokenizer_probe import ARGUMENTS, TOKENIZER
 from core.text import INDEXED_CHARS, TOOL_INDEXED_CHARS
 from core.types import IndexName
 
@@ -26,8 +28,9 @@ class Index:
 
     name: IndexName
     columns: tuple[str, ...]
-    options: str
+    tokenizer: tuple[str, ...]
     tool_rows: bool
+    detail: Literal["full", "none"] = "full"
 
     @property
     def docsize(self) -> str:
@@ -78,19 +81,20 @@ INDEXES: dict[IndexName, Index] = {
         Index(
             "messages_fts",
             ("content", "tool_name", "tool_calls"),
-            "tokenize = 'unicode61 remove_diacritics 0'",
+            ("unicode61", "remove_diacritics", "0"),
             tool_rows=True,
         ),
         Index(
             "messages_fts_trigram",
             ("content", "tool_name", "tool_calls"),  # what one index finds, every index finds
-            "tokenize = 'trigram', detail = none",
+            ("trigram",),
             tool_rows=False,
+            detail="none",
         ),
         Index(
             CJK,
             ("content", "tool_name", "tool_calls"),
-            "tokenize = 'cjk_unicode61 remove_diacritics 0'",
+            (TOKENIZER, *ARGUMENTS),
             tool_rows=False,
         ),
     )
@@ -114,7 +118,8 @@ def create_table(db: apsw.Connection, index: Index) -> None:
     columns = ", ".join(index.columns)
     db.execute(
         f"CREATE VIRTUAL TABLE {index.name} USING fts5({columns},"
-        f" content = '{index.view}', content_rowid = 'id', {index.options})"
+        f" content = '{index.view}', content_rowid = 'id',"
+        f" tokenize = '{' '.join(index.tokenizer)}', detail = {index.detail})"
     )
 
 

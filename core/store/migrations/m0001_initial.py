@@ -147,7 +147,8 @@ CREATE TABLE index_state(
   holder TEXT,
   heartbeat_at_ms INTEGER,
   fingerprint TEXT,
-  unsettled_rows INTEGER NOT NULL DEFAULT 0
+  unsettled_rows INTEGER NOT NULL DEFAULT 0,
+  rate_rows_s REAL
 ) WITHOUT ROWID;
 
 CREATE TABLE index_queue(
