@@ -2,7 +2,6 @@
 
 import asyncio
 
-import apsw
 from PySide6.QtCore import QObject, Signal
 
 from app import formatting
@@ -47,7 +46,7 @@ class StatusController(QObject):
 
     async def load(self) -> StoreStatus:
         """Read and show the status; returns it."""
-        self.status = await self._store.read(_status, str(self._store.path))
+        self.status = await self._store.read(health.status, self._store.path)
         self._window.status_bar.show_facts(self._facts(self.status))
         self._warn(self.status)
         self.read.emit(self.status)
@@ -125,7 +124,3 @@ class StatusController(QObject):
         is_first = what not in self._told
         self._told.add(what)
         return is_first
-
-
-def _status(db: apsw.Connection, path: str) -> StoreStatus:
-    return health.status(db, path)
