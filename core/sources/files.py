@@ -34,7 +34,11 @@ _WIDE = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 
 @dataclass(frozen=True, slots=True)
 class FileStamp:
-    """What tells one state of one file from another without reading it."""
+    """What tells one state of one file from another without reading it.
+
+    `mtime_ns` is the later of the times of its bytes and of its entry: whoever puts back the
+    first changes the second.
+    """
 
     device: int
     inode: int
@@ -133,8 +137,8 @@ def _check_regular(path: Path, mode: int) -> None:
         stat.S_IFBLK: "a device",
         stat.S_IFSOCK: "a socket",
     }
-    what = kinds.get(stat.S_IFMT(mode), "not a regular file")
-    raise SourceError(f"{path} is {what}, not a file of conversations", path=str(path))
+    what = kinds.get(stat.S_IFMT(mode), "something else")
+    raise SourceError(f"{path} is {what}, not a regular file", path=str(path))
 
 
 def _words(path: Path, error: OSError | ValueError) -> str:

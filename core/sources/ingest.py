@@ -1,0 +1,192 @@
+"""Reads history into the store: incremental, resumable, and the same however often it runs.
+
+Parsing and writing take turns. `Import.read_batch` parses and touches no store; `write_batch`
+stores what was parsed in one transaction, and with a file's last batch how far it was read. So
+an import may end at any point, by any cause, and the next one brings the store to the same
+rows.
+"""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+import apsw
+
+from core.history import sources
+from core.history.append import Batch, append
+from core.index import backfill
+from core.index.state import new_holder
+from core.sources.detect import Reader
+from core.sources.ingest_parse import Parsed, Parser
+from core.sources.ingest_plan import Known, Plan, make_plan
+from core.sources.records import SourceIdentity
+from core.store.connection import transaction
+from core.store.errors import translated
+from core.store.index_state import statuses
+from core.store.store import Store
+from core.types import FileReport, ImportReport, IndexName, Progress
+
+FIRST_BATCH = 1000
+SMALLEST_BATCH = 50
+LARGEST_BATCH = 5000
+AIM_S = 0.15
+"""How long a transaction should take; 0.25 s is what another writer may have to wait."""
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Import:
+    """One import of some places, to be used once: `plan`, batches read and written, `finish`."""
+
+    def __init__(self, paths: Iterable[Path], kind: str | None = None) -> None:
+        self._paths = list(paths)
+        self._kind = kind
+        self._plan = Plan()
+        self._parser = Parser(())
+        self._batch_messages = FIRST_BATCH
+        self._bytes_done = 0
+        self._read: list[FileReport] = []
+        self._unknown: Counter[str] = Counter()
+        self._source_ids: dict[SourceIdentity, int] = {}
+        self._new = self._changed = self._conflicts = 0
+
+    def plan(self, known: Known) -> None:
+        """Look at the places, given what the store knows of their files; no store is needed.
+
+        Raises:
+            SourceError: there is no such kind.
+        """
+        self._plan = make_plan(self._paths, self._kind, known)
+        self._parser = Parser(self._plan.units)
+
+    def read_batch(self) -> Parsed | None:
+        """Parse on; None when everything is parsed. Nothing is stored, nothing is locked."""
+        return self._parser.next_batch(self._batch_messages)
+
+    def write_batch(self, db: apsw.Connection, parsed: Parsed) -> None:
+        """Store a batch in the caller's transaction."""
+        started = time.monotonic()
+        for part in parsed.parts:
+            source_id = self._source_id(db, part.source, part.root, part.reader)
+            batch = Batch(source_id, part.sessions, part.messages, part.reader.REWRITES)
+            counts = append(db, batch)
+            self._new += counts.new
+            self._changed += counts.changed
+            self._conflicts += counts.conflicts
+        for end in parsed.ended:
+            root = str(end.unit.path.parent)
+            source_id = self._source_id(db, end.source, root, end.unit.reader)
+            sources.save_file(db, source_id, end.reading)
+            self._read.append(end.report)
+            self._unknown.update(end.reading.unknown_records)
+        self._adapt(parsed.messages, time.monotonic() - started)
+
+    def finish(self, db: apsw.Connection) -> None:
+        """Store, in the caller's transaction, which files moved or vanished, and the counts."""
+        for known, name, stamp in self._plan.moved:
+            sources.move_file(db, known.id, name, stamp.inode, stamp.mtime_ns)
+        sources.mark_gone(db, self._plan.gone)
+        sources.end_run(db, self._source_ids.values())
+
+    def close(self) -> None:
+        """End early; a file that was not read to its end is read again by the next import."""
+        self._parser.close()
+
+    def progress(self, parsed: Parsed) -> Progress:
+        """Tell how far the import is after a batch was stored, in bytes of the files."""
+        self._bytes_done += parsed.bytes_read
+        messages = self._new + self._changed
+        return Progress(self._bytes_done, self._plan.bytes, "bytes", parsed.what, messages)
+
+    def report(self) -> ImportReport:
+        """Return what the import has done so far; files in order of their paths."""
+        reports = [*self._read, *self._parser.unread, *self._plan.reports]
+        return ImportReport(
+            new=self._new,
+            changed=self._changed,
+            skipped=self._plan.skipped,
+            failed=sum(each.outcome == "failed" for each in reports),
+            files=tuple(sorted(reports, key=lambda each: each.path)),
+            unknown_records=dict(self._unknown),
+            conflicts=self._conflicts,
+        )
+
+    def _source_id(
+        self, db: apsw.Connection, source: SourceIdentity, root: str, reader: Reader
+    ) -> int:
+        found = self._source_ids.get(source)
+        if found is None:
+            found = sources.ensure_source(db, source, root, reader.READER_VERSION)
+            self._source_ids[source] = found
+        return found
+
+    def _adapt(self, messages: int, elapsed_s: float) -> None:
+        """Make the next batch as large as the time of a full one allows."""
+        if messages >= self._batch_messages:
+            factor = min(2.0, max(0.25, AIM_S / max(elapsed_s, 0.001)))
+            wanted = int(self._batch_messages * factor)
+            self._batch_messages = min(LARGEST_BATCH, max(SMALLEST_BATCH, wanted))
+
+
+def run_sync(db: apsw.Connection, job: Import) -> Iterator[Progress]:
+    """Import on one connection; yields after every transaction.
+
+    Closing the generator ends the import between two of them, and loses nothing but time.
+
+    Raises:
+        SourceError: there is no such kind.
+        StoreError: the store cannot be written.
+    """
+    with translated(db.filename):
+        job.plan(sources.known_files(db))
+        try:
+            while (parsed := job.read_batch()) is not None:
+                with transaction(db):
+                    job.write_batch(db, parsed)
+                yield job.progress(parsed)
+        finally:
+            job.close()
+        with transaction(db):
+            job.finish(db)
+        yield from backfill.run_sync(db, new_holder(), _unsettled(db))
+
+
+async def run(store: Store, job: Import) -> AsyncIterator[Progress]:
+    """Import through the store's writer, parsing in a thread; yields after every transaction.
+
+    Cancelling the task, or closing the generator, ends the import between two transactions.
+
+    Raises:
+        SourceError, StoreError: as `run_sync`.
+    """
+    known = await store.read(sources.known_files)
+    await _in_thread(job.plan, known)
+    try:
+        while (parsed := await _in_thread(job.read_batch)) is not None:
+            await store.write(job.write_batch, parsed)
+            yield job.progress(parsed)
+    finally:
+        job.close()
+    await store.write(job.finish)
+    names = await store.read(_unsettled)
+    async for progress in backfill.run(store, new_holder(), names, lambda: False):
+        yield progress
+
+
+async def _in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Run work in a thread; a cancelled caller waits until it has really ended."""
+    task = asyncio.ensure_future(asyncio.to_thread(work, *args, **kwargs))
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait({task})
+        raise
+
+
+def _unsettled(db: apsw.Connection) -> tuple[IndexName, ...]:
+    """The indexes that bulk work left with merges to do."""
+    return tuple(each.name for each in statuses(db) if each.state == "settling")

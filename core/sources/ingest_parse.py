@@ -1,0 +1,226 @@
+"""The parsing half of an import: files in, batches of records out, no store in sight."""
+
+import time
+from collections import Counter
+from collections.abc import Generator, Iterable
+from dataclasses import dataclass, field
+
+from core.errors import SourceError
+from core.history.sources import FileReading
+from core.sources import files
+from core.sources.detect import Reader
+from core.sources.ingest_plan import Unit
+from core.sources.records import (
+    BadSourceRecord,
+    MessageRecord,
+    ReadTo,
+    Record,
+    Remark,
+    SessionRecord,
+    SourceIdentity,
+    UnknownRecord,
+)
+from core.types import BadRecord, FileReport
+
+BATCH_CHARS = 8_000_000
+READ_S = 0.25
+"""After so long parsing comes back with what it has, so that somebody can see and stop it."""
+
+_REMARKS_TOLD = 3
+
+
+@dataclass(slots=True)
+class Part:
+    """Consecutive records of one source."""
+
+    source: SourceIdentity
+    root: str
+    reader: Reader
+    sessions: list[SessionRecord] = field(default_factory=list)
+    messages: list[MessageRecord] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A file that was read to its end, or as far as it could be."""
+
+    source: SourceIdentity
+    unit: Unit
+    reading: FileReading
+    report: FileReport
+
+
+@dataclass(slots=True)
+class Parsed:
+    """What one transaction stores: records, and the files that end with them."""
+
+    parts: list[Part] = field(default_factory=list)
+    ended: list[Ended] = field(default_factory=list)
+    messages: int = 0
+    chars: int = 0
+    bytes_read: int = 0
+    what: str = ""
+
+
+@dataclass(slots=True)
+class _Reading:
+    """A file that is being read. `told` are the bytes of it that progress knows of."""
+
+    unit: Unit
+    home: SourceIdentity
+    source: SourceIdentity
+    records: Generator[Record, None, None]
+    offset: int = 0
+    told: int = 0
+    messages: int = 0
+    sessions: set[str] = field(default_factory=set)
+    unknown: Counter[str] = field(default_factory=Counter)
+    bad: list[BadRecord] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+
+
+class Parser:
+    """Reads files one after the other; `unread` are those that could not even be opened."""
+
+    def __init__(self, units: Iterable[Unit]) -> None:
+        self.unread: list[FileReport] = []
+        self._waiting = iter(units)
+        self._reading: _Reading | None = None
+
+    def next_batch(self, most_messages: int) -> Parsed | None:
+        """Parse on until a batch is full or it is time to come back; None at the end.
+
+        What cannot be read ends its file alone.
+        """
+        parsed, until = Parsed(), time.monotonic() + READ_S
+        while True:
+            if self._reading is None and not self._open_next():
+                return parsed if parsed.parts or parsed.ended else None
+            if not self._read_on(parsed, most_messages, until) or time.monotonic() > until:
+                return parsed
+
+    def close(self) -> None:
+        """End early: what is open is closed, and nothing more is opened."""
+        if self._reading is not None:
+            self._reading.records.close()
+            self._reading = None
+        self._waiting = iter(())
+
+    def _open_next(self) -> bool:
+        for unit in self._waiting:
+            try:
+                source = unit.reader.identity(unit.path)
+            except (SourceError, OSError) as error:
+                self.unread.append(FileReport(unit.name, "failed", reason=_words(error)))
+                continue
+            records = (record for record in unit.reader.read(unit.path))
+            self._reading = _Reading(unit, source, source, records)
+            return True
+        return False
+
+    def _read_on(self, parsed: Parsed, most_messages: int, until: float) -> bool:
+        """Parse the open file on; false when it was left before its end."""
+        reading = self._reading
+        if reading is None:
+            return True
+        parsed.what = reading.unit.path.name
+        part = _part(parsed, reading)
+        try:
+            for record in reading.records:
+                if isinstance(record, MessageRecord):
+                    part.messages.append(record)
+                    reading.messages += 1
+                    parsed.messages += 1
+                    parsed.chars += len(record.content) + len(record.reasoning or "")
+                    if parsed.messages >= most_messages or parsed.chars >= BATCH_CHARS:
+                        return False
+                elif isinstance(record, SessionRecord):
+                    part.sessions.append(record)
+                    reading.sessions.add(record.native_id)
+                elif isinstance(record, SourceIdentity):
+                    reading.source = record
+                    part = _part(parsed, reading)
+                else:
+                    _note(record, reading, parsed)
+                    if time.monotonic() > until:
+                        return False
+        except (SourceError, OSError) as error:
+            self._end(parsed, reading, _words(error))
+        else:
+            self._end(parsed, reading, None)
+        return True
+
+    def _end(self, parsed: Parsed, reading: _Reading, error: str | None) -> None:
+        unit, self._reading = reading.unit, None
+        parsed.bytes_read += unit.stamp.size - reading.told
+        report = FileReport(
+            unit.name,
+            "failed" if error else "changed" if unit.known else "new",
+            len(reading.sessions),
+            reading.messages,
+            error or "; ".join(reading.remarks) or None,
+            tuple(reading.bad),
+        )
+        told = _file_reading(reading, error)
+        parsed.ended.append(Ended(reading.home, unit, told, report))
+
+
+def _part(parsed: Parsed, reading: _Reading) -> Part:
+    """The part of a batch that records of this file go to."""
+    if parsed.parts and parsed.parts[-1].source == reading.source:
+        return parsed.parts[-1]
+    root = str(reading.unit.path.parent)
+    parsed.parts.append(Part(reading.source, root, reading.unit.reader))
+    return parsed.parts[-1]
+
+
+def _note(record: Record, reading: _Reading, parsed: Parsed) -> None:
+    """Take in what a reader says about its file."""
+    if isinstance(record, ReadTo):
+        reading.offset = max(reading.offset, record.offset)
+        if record.total:  # of bytes or rows; progress is told in bytes of the file
+            share = min(1.0, record.offset / record.total)
+            told = max(reading.told, int(share * reading.unit.stamp.size))
+            parsed.bytes_read += told - reading.told
+            reading.told = told
+    elif isinstance(record, UnknownRecord):
+        reading.unknown[record.type] += 1
+    elif isinstance(record, BadSourceRecord):
+        reading.bad.append(BadRecord(reading.unit.name, record.line, record.reason))
+    elif isinstance(record, Remark) and len(reading.remarks) < _REMARKS_TOLD:
+        reading.remarks.append(f"line {record.line}: {record.text}")
+
+
+def _file_reading(reading: _Reading, error: str | None) -> FileReading:
+    unit = reading.unit
+    head, tail = _hashes(unit)
+    return FileReading(
+        path=unit.name,
+        device=unit.stamp.device,
+        inode=unit.stamp.inode,
+        size=unit.stamp.size,
+        mtime_ns=unit.stamp.mtime_ns,
+        reader_version=unit.reader.READER_VERSION,
+        state="done" if error is None else "failed",
+        offset=reading.offset,
+        head_hash=head,
+        tail_hash=tail,
+        error=error,
+        unknown_records=reading.unknown,
+        bad_records=[(bad.line, bad.reason) for bad in reading.bad],
+    )
+
+
+def _hashes(unit: Unit) -> tuple[bytes | None, bytes | None]:
+    """The hashes by which a moved file is known again, none if it cannot be opened."""
+    try:
+        with files.opened(unit.path) as stream:
+            return files.hashes(stream, unit.stamp.size)
+    except SourceError:
+        return None, None
+
+
+def _words(error: SourceError | OSError) -> str:
+    if isinstance(error, SourceError):
+        return str(error)
+    return f"{error.filename or 'a file'} cannot be read: {error.strerror or error}"

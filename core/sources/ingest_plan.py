@@ -1,0 +1,277 @@
+"""What an import has to read: the files at the given places, less those that did not change.
+
+Unchanged is told by size, time and file number alone, one look at the store and one walk over
+the folders for all of it.
+"""
+
+import contextlib
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from core.errors import SourceError
+from core.history.sources import KnownFile
+from core.sources import detect, files
+from core.sources.detect import HOMES, Reader
+from core.sources.files import CREDENTIAL_NAMES, FileStamp
+from core.sources.lines import without_surrogates
+from core.types import FileReport
+
+Known = Mapping[str, list[KnownFile]]
+LISTED_SKIPS = 1000
+_NEVER_WALKED = frozenset({".git", ".venv", "__pycache__", "node_modules"})
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A file to read. `known` is what the store knows of it, None for a new one."""
+
+    path: Path
+    name: str
+    reader: Reader
+    stamp: FileStamp
+    known: KnownFile | None
+
+
+@dataclass(slots=True)
+class Plan:
+    """What is to be done. `skipped` counts every file that is not read, listed or not."""
+
+    units: list[Unit] = field(default_factory=list)
+    reports: list[FileReport] = field(default_factory=list)
+    moved: list[tuple[KnownFile, str, FileStamp]] = field(default_factory=list)
+    gone: list[int] = field(default_factory=list)
+    skipped: int = 0
+
+    @property
+    def bytes(self) -> int:
+        """How much there is to read."""
+        return sum(unit.stamp.size for unit in self.units)
+
+    def skip(self, name: str, reason: str | None) -> None:
+        """Note a file that is not read; the first thousand are listed."""
+        self.skipped += 1
+        if self.skipped <= LISTED_SKIPS:
+            self.reports.append(FileReport(name, "skipped", reason=reason))
+
+    def fail(self, name: str, error: SourceError) -> None:
+        """Note a file that cannot be read."""
+        self.reports.append(FileReport(name, "failed", reason=str(error)))
+
+
+def make_plan(paths: list[Path], kind: str | None, known: Known) -> Plan:
+    """Look at the places and tell what is to be read there, in order.
+
+    Args:
+        paths: files and folders. A place that cannot be imported is a failed file of the plan.
+        kind: read them as this kind; None detects it, file by file.
+        known: the files of the store.
+
+    Raises:
+        SourceError: there is no such kind.
+    """
+    forced = None if kind is None else detect.reader_of(kind)
+    planner = _Planner(known)
+    for path in paths:
+        place = Path(os.path.abspath(path))  # noqa: PTH100 (links in it stay as they are)
+        try:
+            if not place.is_dir():
+                planner.file(place, forced)
+            elif reader := forced or detect.home_of(place):
+                planner.home(place, reader)
+            else:
+                planner.folder(place)
+        except SourceError as error:
+            planner.plan.fail(_name(place), error)
+        except OSError as error:
+            reason = SourceError(f"{place} cannot be read: {error.strerror or error}")
+            planner.plan.fail(_name(place), reason)
+    return planner.plan
+
+
+class _Planner:
+    """Sorts files into a plan; each file once, however many places hold it."""
+
+    def __init__(self, known: Known) -> None:
+        self.plan = Plan()
+        self._known = known
+        self._missing: dict[int, list[KnownFile]] = {}
+        self._seen: set[str] = set()
+        for versions in known.values():
+            for each in versions:
+                self._missing.setdefault(each.size, []).append(each)
+
+    def file(self, path: Path, forced: Reader | None) -> None:
+        """Plan a file that was named: not to know it is a failure."""
+        reader = forced or detect.detect(path)
+        if reader is None:
+            if files.stamp(path).size == 0:
+                self.plan.skip(_name(path), "the file is empty")
+                return
+            raise SourceError(
+                f"{path} is not a file of conversations that this version knows", path=str(path)
+            )
+        for each in reader.files(path):
+            self._consider(each, reader)
+
+    def home(self, folder: Path, reader: Reader) -> None:
+        """Plan a folder of one kind; its reader knows what is to be read."""
+        for path in reader.files(folder):
+            self._guarded(path, reader)
+        self._note_gone(folder, reader.KIND)
+
+    def folder(self, folder: Path) -> None:
+        """Plan a folder that may hold anything: each file by its content."""
+        found: dict[str, list[Path]] = {}
+        for path in self._walk(folder):
+            reader = self._sniffed(path)
+            if reader is not None:
+                found.setdefault(reader.KIND, []).append(path)
+        for kind, reader in detect.READERS.items():
+            if kind in found:
+                self._of_kind(folder, reader, found[kind])
+        self._note_gone(folder, None)
+
+    def _of_kind(self, folder: Path, reader: Reader, recognised: list[Path]) -> None:
+        """Plan the files of one kind that their reader would read of the folder itself."""
+        if reader.KIND in HOMES:
+            listed = [
+                p for f in dict.fromkeys(p.parent for p in recognised) for p in reader.files(f)
+            ]
+        else:
+            listed = list(reader.files(folder))
+        ours = set(recognised)
+        for path in dict.fromkeys(listed):
+            if path in ours:
+                self._guarded(path, reader)
+        for path in recognised:
+            if _name(path) not in self._seen:
+                self.plan.skip(_name(path), "another file there holds the same conversations")
+
+    def _walk(self, folder: Path) -> Iterator[Path]:
+        """Yield the files below a folder that may be history; others are noted or left out."""
+        for place, folders, names in os.walk(folder, onerror=self._unreadable):
+            folders[:] = sorted(set(folders) - _NEVER_WALKED)
+            for name in sorted(names):
+                path = Path(place, name)
+                if name in CREDENTIAL_NAMES:
+                    continue
+                if path.suffix not in detect.SUFFIXES or name.endswith(".meta.json"):
+                    self.plan.skip(_name(path), "not a file of conversations")
+                else:
+                    yield path
+
+    def _unreadable(self, error: OSError) -> None:
+        reason = SourceError(f"{error.filename} cannot be read: {error.strerror or error}")
+        self.plan.fail(str(error.filename), reason)
+
+    def _sniffed(self, path: Path) -> Reader | None:
+        """The reader of a file in a folder; one the store knows unchanged is not opened."""
+        name = _name(path)
+        try:
+            stamp = files.stamp(path)
+            for known in self._known.get(name, ()):
+                reader = detect.READERS.get(known.kind)
+                if reader and _same(known, _stamp(path, reader), reader):
+                    self._unchanged(name)
+                    return None
+            reader = detect.detect(path) if stamp.size else None
+        except SourceError as error:
+            self.plan.skip(name, str(error))
+            self._seen.add(name)
+            return None
+        except OSError as error:
+            self.plan.skip(name, f"{path} cannot be read: {error.strerror or error}")
+            return None
+        if reader is None:
+            empty = "the file is empty" if stamp.size == 0 else None
+            self.plan.skip(name, empty or "not a file of conversations that this version knows")
+        return reader
+
+    def _guarded(self, path: Path, reader: Reader) -> None:
+        """Plan one of several files: its failure is its own."""
+        try:
+            self._consider(path, reader)
+        except SourceError as error:
+            self.plan.fail(_name(path), error)
+
+    def _consider(self, path: Path, reader: Reader) -> None:
+        name = _name(path)
+        if name in self._seen:
+            return
+        stamp = _stamp(path, reader)
+        known = next((k for k in self._known.get(name, ()) if k.kind == reader.KIND), None)
+        if known is not None and _same(known, stamp, reader):
+            self._unchanged(name)
+            return
+        self._seen.add(name)
+        if known is None and (moved := self._moved(path, reader, stamp)) is not None:
+            self.plan.moved.append((moved, name, stamp))
+            self.plan.skip(name, f"moved from {moved.path}, read before")
+            return
+        self.plan.units.append(Unit(path, name, reader, stamp, known))
+
+    def _unchanged(self, name: str) -> None:
+        self._seen.add(name)
+        self.plan.skip(name, "unchanged")
+
+    def _moved(self, path: Path, reader: Reader, stamp: FileStamp) -> KnownFile | None:
+        """The file that was read under another path, where it no longer is."""
+        for known in self._missing.get(stamp.size, ()):
+            if (
+                known.kind == reader.KIND
+                and known.state == "done"
+                and known.reader_version == reader.READER_VERSION
+                and known.inode == stamp.inode
+                and stamp.size
+                and not Path(known.path).exists()
+            ):
+                with files.opened(path) as stream:
+                    is_same = files.hashes(stream, stamp.size) == (known.head_hash, known.tail_hash)
+                identity = reader.identity(path)
+                if is_same and (identity.kind, identity.instance) == (known.kind, known.instance):
+                    return known
+        return None
+
+    def _note_gone(self, folder: Path, kind: str | None) -> None:
+        """Note the files of the store that a walked folder no longer has."""
+        below = _name(folder).rstrip("/\\") + os.sep
+        moved = {known.id for known, _, _ in self.plan.moved}
+        for name, versions in self._known.items():
+            if name in self._seen or not name.startswith(below):
+                continue
+            for known in versions:
+                is_ours = kind in (None, known.kind) and known.state != "gone"
+                if is_ours and known.id not in moved and not Path(name).exists():
+                    self.plan.gone.append(known.id)
+
+
+def _stamp(path: Path, reader: Reader) -> FileStamp:
+    """The stamp of a file, with those of the files that its reader reads along with it."""
+    stamp = files.stamp(path)
+    beside = getattr(reader, "stat_paths", None)
+    if beside is None:
+        return stamp
+    size, changed_ns = stamp.size, stamp.mtime_ns
+    for other in beside(path):
+        if other != path:
+            with contextlib.suppress(SourceError):  # it may not exist, or no longer
+                more = files.stamp(other)
+                size, changed_ns = size + more.size, max(changed_ns, more.mtime_ns)
+    return FileStamp(stamp.device, stamp.inode, size, changed_ns)
+
+
+def _same(known: KnownFile, stamp: FileStamp, reader: Reader) -> bool:
+    """Whether a file is as it was read; the device's number may change with a reboot."""
+    before = (known.inode, known.size, known.mtime_ns)
+    return (
+        known.state == "done"
+        and known.reader_version == reader.READER_VERSION
+        and before == (stamp.inode, stamp.size, stamp.mtime_ns)
+    )
+
+
+def _name(path: Path) -> str:
+    """The path as the store can hold it: names of files may be no text."""
+    return without_surrogates(str(path))
