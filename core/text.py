@@ -231,8 +231,9 @@ class _Folds(dict[int, str]):
 
 
 _FOLDS = _Folds()
-_DROPPED = frozenset(
-    code for first, last in (*_COMBINING, *_POINTS, *_INVISIBLE) for code in range(first, last + 1)
+_DIACRITICS = frozenset(code for first, last in _COMBINING for code in range(first, last + 1))
+_DROPPED = _DIACRITICS.union(
+    code for first, last in (*_POINTS, *_INVISIBLE) for code in range(first, last + 1)
 )
 
 
@@ -276,12 +277,13 @@ def _folded_letter(char: str) -> str:
     """Return a letter or number in lower case and without its diacritics.
 
     Simple case folding, as in `unicode61`: one character for one, Cherokee to its capitals.
+    An Arabic letter keeps the hamza or madda it is written with: another letter, not a point.
     """
     folded = char.casefold()
     if len(folded) > 1:
         folded = char.lower()
     parts = unicodedata.normalize("NFD", folded)
-    bare = "".join(part for part in parts if ord(part) not in _DROPPED)
+    bare = "".join(part for part in parts if ord(part) not in _DIACRITICS)
     return unicodedata.normalize("NFC", bare).translate(_WITHOUT_DECOMPOSITION)
 
 

@@ -30,7 +30,7 @@ VARIABLE = "BACKSCROLL_FTS5_CJK"
 LIBRARY_NAME = "libfts5_cjk" + {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
 INSTALL_FOLDER = Path("lib", "backscroll")
 
-_REPOSITORY = Path(__file__).resolve().parents[2]
+_PROGRAM = Path(__file__).resolve().parents[2]
 _ACCEPTANCE_TEXT = "电影订阅成功"
 _ACCEPTANCE_QUERY = "订阅"
 
@@ -39,9 +39,9 @@ def locate() -> Path | None:
     """Return the absolute path of the library this process is to use, None for none.
 
     What `BACKSCROLL_FTS5_CJK` names goes before everything and alone. Else it is the first
-    that exists below `sys.prefix`, in the program's own folder, in the data folder. A library
-    that another user could have put there, or one that is cut short, is passed over: loading
-    it would run what it holds, or end the process.
+    below `sys.prefix`, in the program's own folder, in the data folder. Passed over is what
+    another user could have put there, what is made for another machine, and what is cut
+    short: loading it would run what it holds, fail, or end the process.
     """
     for place in _places():
         if place.is_file() and _objection(place) is None:
@@ -113,14 +113,19 @@ def _places() -> Iterator[Path]:
         yield Path(named).absolute()
         return
     yield Path(sys.prefix).absolute() / INSTALL_FOLDER / LIBRARY_NAME
-    yield _REPOSITORY / INSTALL_FOLDER / LIBRARY_NAME
+    yield _PROGRAM / INSTALL_FOLDER / LIBRARY_NAME
     yield paths.data_dir() / "lib" / LIBRARY_NAME
 
 
 def _objection(path: Path) -> str | None:
     """Return why the file must not even be tried, None when it may be."""
+    made_for, ours = machine_of(path), our_machine()
+    if made_for is None:
+        return f"{path} is not a library"
     if is_cut_short(path):
         return f"{path} is cut short, so it is not loaded"
+    if ours is not None and made_for != ours:
+        return f"{path} is made for {made_for}, this program runs on {ours}"
     if os.name != "posix":
         return None
     for place in (path.resolve(), path.resolve().parent):
@@ -156,11 +161,6 @@ def _why_none() -> str:
 
 def _why_not_loaded(path: Path, error: TokenizerError) -> str:
     """Say in words why the operating system, or SQLite, would not take the library."""
-    made_for, ours = machine_of(path), our_machine()
-    if made_for is None:
-        return f"{path} is not a library"
-    if ours is not None and made_for != ours:
-        return f"{path} is made for {made_for}, this program runs on {ours}"
     try:
         ctypes.CDLL(str(path))  # SQLite hides the system's own words
     except OSError as refusal:
