@@ -44,8 +44,8 @@ class Index:
 
     def eligible(self, row: str) -> str:
         """Return SQL that is true for a row of `messages` the index should hold."""
-        held = f"{row}.state <> 'superseded'"
-        return held if self.tool_rows else f"({held} AND {row}.role <> 'tool')"
+        spoken = "" if self.tool_rows else f" AND {row}.role <> 'tool'"
+        return f"({row}.state <> 'superseded'{spoken})"
 
     def values(self, row: str) -> tuple[str, ...]:
         """Return SQL for the text of each column, for a row of `messages`."""
