@@ -226,7 +226,11 @@ class SessionFilter:
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """A question to the search. `since_ms` is inclusive, `until_ms` exclusive."""
+    """A question to the search. `since_ms` is inclusive, `until_ms` exclusive.
+
+    `after` is the `next` of an earlier answer: the page that follows it, in the store as it
+    was then; it goes before `offset`. `inside_words` finds terms within longer words too.
+    """
 
     query: str
     limit: int = 20
@@ -240,6 +244,8 @@ class SearchRequest:
     until_ms: int | None = None
     include: frozenset[str] = frozenset()  # rewound, hidden, tool, trash
     deadline_s: float = 3.0
+    after: str | None = None
+    inside_words: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,6 +328,7 @@ class SearchResult:
     hits: tuple[Hit, ...]
     title_matches: tuple[Session, ...] = ()
     steps: tuple[SearchStep, ...] = ()
+    next: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
