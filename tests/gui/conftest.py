@@ -15,7 +15,6 @@ from PySide6.QtWidgets import QApplication
 from qasync import QEventLoop
 
 from app import theme
-from app.main import Program
 from app.qt_guard import check_qt
 from core.store.store import Store
 
@@ -116,9 +115,11 @@ class FakeDialogs:
 @pytest.fixture
 def program(
     run, themed: QApplication, home: Path, profile: Path, tokenizer_path: Path, monkeypatch
-) -> Iterator[Program]:
+) -> Iterator:
     """The program over a fresh profile, its window shown, not started yet."""
     monkeypatch.setenv("BACKSCROLL_FTS5_CJK", str(tokenizer_path))
+
+    from app.main import Program
 
     async def build() -> Program:
         return Program(themed, profile, FakeDialogs())
