@@ -127,8 +127,7 @@ static int is_cjk(unsigned int code){
 ** Look for a CJK character at offset i of the text.
 **
 ** Returns its length in bytes, or 0 when there is none: at the end of the text,
-** before any other character, and at malformed bytes. No CJK character is below
-** U+0800, so a byte below 0xE0 starts none.
+** before any other character, and at malformed bytes.
 **
 ** Requires 0 <= i <= p->nText.
 */
@@ -136,7 +135,7 @@ static int cjk_length(const CjkOutput *p, int i){
   unsigned int code;
   int nByte = 0;
 
-  if( i<p->nText && p->zText[i]>=0xE0 ){
+  if( i<p->nText ){
     nByte = utf8_decode(&p->zText[i], p->nText - i, &code);
     if( !is_cjk(code) ) nByte = 0;
   }
@@ -146,10 +145,13 @@ static int cjk_length(const CjkOutput *p, int i){
 /*
 ** Find the first CJK character at or after offset i of the text.
 **
-** Returns its offset, or p->nText when there is none. Requires 0 <= i <= p->nText.
+** Returns its offset, or p->nText when there is none. No CJK character is below
+** U+0800, so no byte below 0xE0 is worth decoding.
+**
+** Requires 0 <= i <= p->nText.
 */
 static int find_run(const CjkOutput *p, int i){
-  while( i<p->nText && cjk_length(p, i)==0 ) i++;
+  while( i<p->nText && (p->zText[i]<0xE0 || cjk_length(p, i)==0) ) i++;
   return i;
 }
 
