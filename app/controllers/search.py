@@ -20,6 +20,7 @@ from app.views.path_facts import INCLUDE, WHY, left_out, result_facts
 from app.views.why_popup import WhyPopup
 from core.errors import CoreError
 from core.history.sessions import session_by_id
+from core.search.language import parse
 from core.search.run import search
 from core.search.snippet import find_marks
 from core.store.store import Store
@@ -260,7 +261,7 @@ def _group(query: str, session: Session, hits: tuple[Hit, ...], *, open_ended: b
     return HitGroup(
         session.id,
         title,
-        tuple(find_marks(query, title)),
+        tuple(find_marks(parse(query), title)),
         session.source,
         visible(session.project),
         session.last_active_at_ms,
