@@ -357,6 +357,10 @@ def _is_title(wanted: str, actual: str | None, source: TitleSource) -> bool:
     return actual == wanted
 
 
+# Content is verbatim; what stands between citation marks is no text of the answer.
+CITATION = re.compile("\ue200[^\ue201]*\ue201")
+
+
 def _searchable(message: MessageRecord) -> str:
     calls = [f"{call.name} {call.arguments}" for call in message.tool_calls]
-    return "\n".join([message.content, *calls]).casefold()
+    return "\n".join([CITATION.sub("", message.content), *calls]).casefold()
