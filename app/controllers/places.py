@@ -1,54 +1,66 @@
-"""What the user points at: described like the places found on this machine."""
+"""Says where one is: header, rail, outline, and the counts of matches."""
 
-from collections.abc import Iterable
-from pathlib import Path
+from PySide6.QtCore import QObject
 
-from PySide6.QtCore import QCoreApplication
-
-from app.models.sessions import source_name
-from core.errors import SourceError
-from core.sources import files
-from core.sources.detect import detect, home_of
-from core.types import FoundSource
-
-
-def described(paths: Iterable[Path]) -> list[FoundSource]:
-    """Return each place with its kind and size; one that no reader knows says so.
-
-    Looks into files and folders: call it off the thread of the window.
-    """
-    return [_described(path.absolute()) for path in paths]
+from app import formatting
+from app.controllers import outline
+from app.controllers.outline import Found
+from app.models.transcript import Transcript
+from app.render.runs import Marker
+from app.views.conversation_header import HeaderState
+from app.views.conversation_pane import ConversationPane
+from app.views.rail import RailState
+from core.history.lineage import Lineage
+from core.types import Session
 
 
-def _described(path: Path) -> FoundSource:
-    kind, reason = "", None
-    try:
-        if path.is_dir():
-            home = home_of(path)
-            kind = home.KIND if home else ""
+class Places(QObject):
+    """Shows what is known of the open conversation around its text."""
+
+    def __init__(self, pane: ConversationPane, transcript: Transcript) -> None:
+        super().__init__(pane)
+        self._pane, self._transcript = pane, transcript
+
+    def show(self, session: Session, family: Lineage, found: Found, marker: Marker) -> None:
+        """Show the session's facts, what of it is loaded, and where its hits are."""
+        pane, page = self._pane, self._transcript.page
+        prompts = (session.user_turn_count or None) if page.reading else None
+        pane.header.show_session(HeaderState(session, family.ancestors, family.children, prompts))
+        anchor = self._transcript.anchor()
+        number = None if anchor is None else anchor.number
+        loaded = self._transcript.loaded_ranges()
+        pane.rail.show_state(RailState(page.total, loaded, found.numbers, number))
+        current = outline.place_of(found.numbers, self._transcript.current_number())
+        pane.outline_model.replace(outline.rows(page, found, marker, current))
+        if found.hits:
+            pane.header.show_matches(current, found.hits_total)
         else:
-            reader = detect(path)
-            kind = reader.KIND if reader else ""
-            reason = None if reader else _tr("of no kind that can be read")
-    except SourceError as error:
-        reason = str(error)
-    size = _size(path)
-    if reason is None and not size:
-        reason = _tr("it holds no files")
-    name = source_name(kind) if kind else path.name
-    return FoundSource(kind, str(path), name, None, size, reason is None, reason)
+            pane.header.show_reading(self._reading())
+        self.follow(found)
 
+    def show_find(self, sought: str) -> None:
+        """Show how many matches of `sought` there are in what is loaded."""
+        if sought:
+            transcript, page = self._transcript, self._transcript.page
+            found = transcript.matches()
+            at = found.index(transcript.match) + 1 if transcript.match in found else 0
+            whole = not (page.hidden_before or page.hidden_after)
+            self._pane.find_bar.show_count(at, len(found), whole=whole)
 
-def _size(path: Path) -> int:
-    """Return the bytes of a file, or of what lies below a folder; links are not followed."""
-    try:
-        if path.is_file():
-            return files.stamp(path).size
-        sizes = (each.lstat().st_size for each in path.rglob("*") if each.is_file())
-        return sum(sizes)
-    except (OSError, SourceError):
-        return 0
+    def follow(self, found: Found) -> None:
+        """Let the outline follow: the anchor's row, or while reading the prompt one is in."""
+        number = self._transcript.current_number()
+        if not number and found.prompts:
+            top = int(self._pane.transcript.numbers_in_view()[0])
+            behind = [each.number for each in found.prompts if each.number <= top]
+            number = behind[-1] if behind else found.prompts[0].number
+        self._pane.outline.show_current(number)
 
-
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("places", text)
+    def _reading(self) -> str:
+        page = self._transcript.page
+        if not page.reading or not page.messages or not page.hidden_after:
+            return ""
+        first, last = page.messages[0].number, page.messages[-1].number
+        text = self.tr("reading %1–%2 and last %3") if page.tail else self.tr("reading %1–%2")
+        text = text.replace("%1", formatting.number(first)).replace("%2", formatting.number(last))
+        return text.replace("%3", formatting.number(len(page.tail)))

@@ -166,6 +166,12 @@ class Transcript:
         """Return the anchor."""
         return None if self.page.anchor_id is None else self.message(self.page.anchor_id)
 
+    def current_number(self) -> int:
+        """Return the number of the message one stands on: the match's, the anchor's, or 0."""
+        on = self.message_of(self.match[0]) if self.match is not None else None
+        on = on or self.anchor()
+        return on.number if on is not None else 0
+
     def key_of(self, message_id: int) -> str:
         """Return the key of the item that shows a message's own text best; '' when none does."""
         shown = [item for item in self.items if message_id in item.message_ids]

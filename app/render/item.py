@@ -34,6 +34,11 @@ class Item:
     links: tuple[str, ...] = ()
     codes: tuple[str, ...] = ()
 
+    @property
+    def is_full(self) -> bool:
+        """True for a message in full, false for bookend rows, labels and gaps."""
+        return self.first is not None and not self.key.startswith("b")
+
 
 @dataclass(frozen=True, slots=True)
 class Scene:

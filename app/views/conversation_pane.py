@@ -23,10 +23,10 @@ class ConversationPane(QWidget):
     """Puts the parts of the conversation together; knows no store.
 
     Signals:
-        copied: something was put on the clipboard; carries what it was, in words.
+        session_link_opened: another session of the lineage is wanted; carries its row id.
     """
 
-    copied = Signal(str)
+    session_link_opened = Signal(int)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -60,10 +60,10 @@ class ConversationPane(QWidget):
         row.addLayout(column, 1)
         row.addWidget(self.rail)
         row.addWidget(self.outline)
+        self.header.session_asked.connect(self.session_link_opened)
         self.link_bar.closed.connect(self._focus_text)
         self.find_bar.closed.connect(self._focus_text)
         self.transcript.moved.connect(self._on_moved)
-        self._watched: QWidget | None = None
 
     def focus_targets(self) -> list[QWidget]:
         """Return what F6 stops at, in order."""
@@ -92,10 +92,9 @@ class ConversationPane(QWidget):
         self._told.setAccessibleName(text)
         self._told.show()
         self._told_ends.start()
-        self.copied.emit(text)
 
     def _focus_text(self) -> None:
-        self.transcript.setFocus(Qt.FocusReason.OtherFocusReason)
+        self.transcript.setFocus(Qt.FocusReason.PopupFocusReason)
 
     def _on_moved(self) -> None:
         self.rail.show_view(*self.transcript.numbers_in_view())
@@ -105,8 +104,5 @@ class ConversationPane(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Fold the outline to the rail in a narrow window."""
         super().resizeEvent(event)
-        self._fold_outline()
-        self._on_moved()
-
-    def _fold_outline(self) -> None:
         self.outline.setVisible(self.window().width() >= FOLD_BELOW_PX)
+        self._on_moved()

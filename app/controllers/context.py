@@ -1,0 +1,323 @@
+"""Opens a conversation around a hit or from its start, reads on in it, finds in it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Concatenate, ParamSpec, TypeVar
+
+import apsw
+from PySide6.QtCore import QObject, Signal
+
+from app import theme
+from app.controllers import outline
+from app.controllers.citing import Clips, link_to
+from app.controllers.drawing import Drawing, Wish
+from app.controllers.outline import Found
+from app.controllers.places import Places
+from app.messages import describe
+from app.models.transcript import MOST, STEP, Side, Transcript
+from app.render import runs
+from app.render.folded import CHUNK_CHARS
+from app.tasks import TaskScope
+from app.views.conversation_pane import ConversationPane
+from core.errors import CoreError
+from core.history.lineage import Lineage, lineage
+from core.history.messages import message_text
+from core.history.outline import message_at
+from core.history.sessions import session_by_id
+from core.recall.window import bookends, more, opening, window
+from core.search.language import parse
+from core.search.snippet import find_marks
+from core.store.store import Store
+from core.types import Bookends, Message, Session, Window
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Work = Callable[Concatenate[apsw.Connection, P], T]
+
+_CHOICES = frozenset({"fold", "open", "whole", "raw", "anyway"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """What opening a conversation reads, over one state of the store."""
+
+    session: Session
+    window: Window | None
+    bookends: Bookends
+    family: Lineage
+
+
+def _load_hit(db: apsw.Connection, message_id: int, session_id: int) -> _Loaded:
+    found = window(db, message_id, session_id=session_id)
+    session = found.session
+    return _Loaded(session, found, bookends(db, session.id), lineage(db, session.id))
+
+
+def _load_session(db: apsw.Connection, session_id: int) -> _Loaded:
+    ends = opening(db, session_id)
+    return _Loaded(session_by_id(db, session_id), None, ends, lineage(db, session_id))
+
+
+class ContextController(QObject):
+    """Shows one conversation at a time; the latest question wins.
+
+    Signals:
+        opened: a conversation is on the screen; carries its row id.
+        anchor_moved: another message became the anchor from within the conversation;
+            carries message id, session id and query, as `open_message` takes them.
+    """
+
+    opened = Signal(int)
+    anchor_moved = Signal(int, int, str)
+
+    def __init__(self, store: Store, pane: ConversationPane, tasks: TaskScope) -> None:
+        super().__init__(pane)
+        self._store, self._pane, self._tasks = store, pane, tasks
+        self._transcript = Transcript()
+        self._session: Session | None = None
+        self._family: Lineage | None = None
+        self._found = Found()
+        self._query = self._sought = ""
+        self._drawing = Drawing(self._transcript, pane.transcript, tasks, self._show_places)
+        self._places = Places(pane, self._transcript)
+        self._clips = Clips(store, pane)
+        self._connect()
+
+    def _connect(self) -> None:
+        pane, view = self._pane, self._pane.transcript
+        view.acted.connect(self._on_acted)
+        view.more_wanted.connect(self._on_more_wanted)
+        view.copy_asked.connect(self.copy_cited)
+        view.moved.connect(lambda: self._places.follow(self._found))
+        pane.rail.number_asked.connect(self._on_number_asked)
+        pane.outline.message_asked.connect(self._on_message_asked)
+        pane.header.previous_asked.connect(self.previous_match)
+        pane.header.next_asked.connect(self.next_match)
+        pane.header.link_asked.connect(self._on_link_asked)
+        pane.find_bar.text_edited.connect(self.find)
+        pane.find_bar.next_asked.connect(self.next_match)
+        pane.find_bar.previous_asked.connect(self.previous_match)
+        pane.find_bar.closed.connect(lambda: self.find(""))
+        theme.changed.connect(self.theme_changed)
+
+    # Opening
+
+    def open_message(self, message_id: int, session_id: int, query: str = "") -> None:
+        """Show a message in the middle of its context, what `query` matched marked."""
+        self._tasks.start("context", self._open_message(message_id, session_id, query))
+
+    def open_session(self, session_id: int) -> None:
+        """Show a session to be read: its first 20 and its last 10 messages."""
+        self._tasks.start("context", self._open_session(session_id))
+
+    async def _open_message(self, message_id: int, session_id: int, query: str) -> None:
+        loaded = await self._read(_load_hit, message_id, session_id)
+        if loaded is None or loaded.window is None:
+            return
+        self._begin(loaded, query)
+        self._transcript.open_window(loaded.window, loaded.bookends)
+        await self._show_opened()
+
+    async def _open_session(self, session_id: int) -> None:
+        loaded = await self._read(_load_session, session_id)
+        if loaded is None:
+            return
+        self._begin(loaded, "")
+        self._transcript.open_reading(loaded.bookends)
+        await self._show_opened()
+
+    def _begin(self, loaded: _Loaded, query: str) -> None:
+        """Leave the conversation before: what was still being read for it is not wanted."""
+        for name in ("context-more", "context-outline", "context-number", "context-rest"):
+            self._tasks.cancel(name)
+        if self._session is None or self._session.id != loaded.session.id or query != self._query:
+            self._found = Found()
+        self._session, self._family, self._query = loaded.session, loaded.family, query
+        self._sought = ""
+        self._drawing.begin(loaded.session, self._query_marker())
+        self._pane.find_bar.close_bar()
+        self._pane.link_bar.close_bar()
+        self._pane.message_bar.hide()
+
+    def _query_marker(self) -> runs.Marker:
+        return partial(find_marks, parse(self._query)) if self._query.strip() else runs.no_marks
+
+    async def _show_opened(self) -> None:
+        await self._drawing.now(Wish(centre=self._transcript.page.anchor_id))
+        if self._session is None:
+            return
+        self.opened.emit(self._session.id)
+        self._tasks.start("context-outline", self._fill_outline(self._session, self._query))
+
+    async def _fill_outline(self, session: Session, query: str) -> None:
+        found = await self._read(outline.find_in_session, session, query)
+        if found is not None:
+            self._found = found
+            self._show_places()
+
+    async def _read(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:
+        """Return what `work` reads; an expected error is shown, and None returned."""
+        try:
+            return await self._store.read(work, *args, **kwargs)
+        except (CoreError, TimeoutError) as error:
+            self._pane.message_bar.show_notice(describe(error))
+            return None
+
+    def set_scale(self, scale: float) -> None:
+        """Enlarge message text and code by `scale`, one of `theme.TEXT_SCALES`."""
+        theme.set_text_scale(scale)
+
+    def theme_changed(self) -> None:
+        """Draw everything in the colours and sizes of now."""
+        self._pane.transcript.forget_icons()
+        self._drawing.soon()
+
+    # Reading on
+
+    def _on_more_wanted(self, side: Side) -> None:
+        if not self._tasks.running("context-more"):
+            self._tasks.start("context-more", self._extend(side, whole=False))
+
+    def show_all(self, side: Side) -> None:
+        """Read on by steps of 20 until the gap is closed or 120 messages are loaded."""
+        self._tasks.start("context-more", self._extend(side, whole=True))
+
+    async def _extend(self, side: Side, *, whole: bool) -> None:
+        transcript, view, session = self._transcript, self._pane.transcript, self._session
+        while session is not None:
+            edge = transcript.edge(side)
+            if edge is None:
+                return
+            at = {f"{side}_seq": edge.seq}
+            found = await self._read(more, session.id, count=min(STEP, edge.hidden), **at)
+            if not found:
+                return
+            first, last = view.numbers_in_view()
+            transcript.extend(side, found, range(int(first), int(last) + 1))
+            await self._drawing.now(Wish(hold=view.holding_key(side)))
+            if not whole or len(transcript.page.messages) >= MOST:
+                return
+
+    # Matches
+
+    def next_match(self) -> None:
+        """Go to the next match shown; behind the last one, to the session's next hit."""
+        self._step(1)
+
+    def previous_match(self) -> None:
+        """Go to the match before; before the first one, to the session's hit before."""
+        self._step(-1)
+
+    def _step(self, step: int) -> None:
+        match = self._transcript.step(step, wrap=bool(self._sought))
+        if match is not None:
+            self._pane.transcript.show_match(*match)
+            self._show_places()
+        elif not self._sought and self._found.hits and self._session is not None:
+            hits, now = self._found.hits, self._transcript.current_number()
+            ahead = [each for each in hits if (each[0] - now) * step > 0]
+            _, hit = (ahead or hits)[0 if step > 0 else -1]
+            self._go_to(hit.message_id)
+
+    def find(self, text: str) -> None:
+        """Mark `text` instead of what the search found; '' marks that again."""
+        if text == self._sought or self._session is None:
+            return
+        self._sought = text
+        self._drawing.marker = runs.literal_marker(text) if text else self._query_marker()
+        self._transcript.match = None
+        self._drawing.soon(Wish(seek=bool(text)))
+
+    # Going elsewhere in the session
+
+    def _go_to(self, message_id: int, hold: str = "") -> None:
+        """Make a message the anchor, loaded or not; `hold` keeps an item where it is."""
+        if self._session is None:
+            return
+        if self._transcript.is_loaded(message_id):
+            self._transcript.set_anchor(message_id)
+            self._transcript.match = None
+            self._drawing.soon(Wish(hold=hold) if hold else Wish(centre=message_id))
+        else:
+            self.open_message(message_id, self._session.id, self._query)
+        self.anchor_moved.emit(message_id, self._session.id, self._query)
+
+    def _on_message_asked(self, message_id: int, _number: int) -> None:
+        self._go_to(message_id)
+
+    def _on_number_asked(self, number: int) -> None:
+        for each in self._transcript.page.messages:
+            if each.number == number:
+                self._pane.transcript.centre(self._transcript.key_of(each.id))
+                return
+        self._tasks.start("context-number", self._go_to_number(number))
+
+    async def _go_to_number(self, number: int) -> None:
+        if self._session is not None:
+            message_id = await self._read(message_at, self._session.id, number)
+            if message_id is not None:
+                self._go_to(message_id)
+
+    # What links do
+
+    def _on_acted(self, action: str, key: str, number: int) -> None:
+        message = self._transcript.message_of(key)
+        if action in _CHOICES:
+            self._transcript.choose(key, action)
+            self._drawing.soon(Wish(hold=key))
+        elif action == "more":
+            self._on_more_wanted("before" if key == "before" else "after")
+        elif action == "all":
+            self.show_all("before" if key == "before" else "after")
+        elif action == "link":
+            self._pane.link_bar.ask(self._transcript.link(key, number))
+        elif action == "code":
+            self._clips.put(self._transcript.code(key, number))
+        elif message is None or self._session is None:
+            return
+        elif action == "anchor":
+            self._go_to(message.id, hold=key)
+        elif action == "rest":
+            self._tasks.start("context-rest", self._read_on(message))
+        elif action in ("copy", "cite", "ref"):
+            self._copy(action, message)
+
+    def _copy(self, what: str, message: Message) -> None:
+        if self._session is None:
+            return
+        if what == "ref":
+            self._clips.put(link_to(self._session, message))
+        else:
+            self._tasks.start("context-copy", self._clips.copy(self._session, message, what))
+
+    def copy_cited(self) -> None:
+        """Copy the anchor, else the first message in view, as Markdown that says its source."""
+        message = self._transcript.anchor()
+        if message is None:
+            first = int(self._pane.transcript.numbers_in_view()[0])
+            loaded = self._transcript.page.messages
+            message = next((each for each in loaded if each.number >= first), None)
+        if message is not None:
+            self._copy("cite", message)
+
+    def _on_link_asked(self) -> None:
+        if self._session is not None:
+            self._clips.put(link_to(self._session, self._transcript.anchor()))
+
+    async def _read_on(self, message: Message) -> None:
+        """Show the next 32,768 characters of a message that was cut."""
+        read = await self._read(
+            message_text, message.id, offset=len(message.content), chars=CHUNK_CHARS
+        )
+        if read is not None and self._transcript.message(message.id) is not None:
+            text, total = read
+            self._transcript.put_text(message.id, message.content + text, total)
+            self._drawing.soon(Wish(hold=self._transcript.key_of(message.id)))
+
+    # What is said about the place
+
+    def _show_places(self) -> None:
+        if self._session is not None and self._family is not None:
+            self._places.show(self._session, self._family, self._found, self._drawing.marker)
+            self._places.show_find(self._sought)

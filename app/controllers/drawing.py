@@ -1,0 +1,125 @@
+"""Turns what is loaded into what is seen: HTML off the GUI thread, then the viewer."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from PySide6.QtCore import QObject
+
+from app import theme
+from app.models.transcript import Transcript
+from app.render import page as pages
+from app.render import runs
+from app.render.item import Scene
+from app.render.style import Style
+from app.tasks import TaskScope
+from app.views.transcript_view import TranscriptView
+from core.types import Session
+
+_WIDTH_STEP = 20
+_TASK = "context-draw"
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """How the next drawing leaves the view.
+
+    `hold` keeps an item where it is, `centre` puts a message in the middle, `seek` goes to the
+    next match.
+    """
+
+    hold: str = ""
+    centre: int | None = None
+    seek: bool = False
+
+
+class Drawing(QObject):
+    """Draws the transcript of `session` with the matches that `marker` finds.
+
+    `drawn` is called on the GUI thread after each drawing.
+    """
+
+    def __init__(
+        self,
+        transcript: Transcript,
+        view: TranscriptView,
+        tasks: TaskScope,
+        drawn: Callable[[], None],
+    ) -> None:
+        super().__init__(view)
+        self._transcript, self._view, self._tasks = transcript, view, tasks
+        self._drawn = drawn
+        self._wish = Wish()
+        self._width = 0
+        self._one_at_a_time = asyncio.Lock()
+        self.session: Session | None = None
+        self.marker: runs.Marker = runs.no_marks
+        view.width_changed.connect(self._on_width_changed)
+
+    def begin(self, session: Session, marker: runs.Marker) -> None:
+        """Draw another conversation from now on; what was wished for the last one is void."""
+        self._tasks.cancel(_TASK)
+        self.session, self.marker = session, marker
+        self._wish = Wish()
+        self._view.forget_match()
+
+    def soon(self, wish: Wish | None = None) -> None:
+        """Draw again; what an earlier call wished for and this one does not, still holds."""
+        self._add(wish or Wish())
+        if self.session is not None:
+            self._tasks.start(_TASK, self.now())
+
+    async def now(self, wish: Wish | None = None) -> None:
+        """Draw, and return when it is seen; of two calls the later waits for the earlier."""
+        self._add(wish or Wish())
+        async with self._one_at_a_time:
+            transcript = self._transcript
+            scene = self._scene()
+            items, kept = await asyncio.to_thread(
+                pages.build, transcript.page, scene, transcript.kept
+            )
+            wish, self._wish = self._wish, Wish()
+            transcript.rendered(items, kept)
+            self._show(wish)
+        self._drawn()
+
+    def _add(self, wish: Wish) -> None:
+        before = self._wish
+        self._wish = Wish(
+            hold=wish.hold or before.hold,
+            centre=before.centre if wish.centre is None else wish.centre,
+            seek=wish.seek or before.seek,
+        )
+
+    def _show(self, wish: Wish) -> None:
+        transcript, view = self._transcript, self._view
+        centre = "" if wish.centre is None else transcript.key_of(wish.centre)
+        view.show_items(transcript.items, hold=wish.hold, centre=centre)
+        if wish.seek:
+            transcript.step(1, wrap=True)
+        elif transcript.match is None and wish.centre is not None:
+            transcript.match = transcript.first_match_of(wish.centre)
+        if transcript.match is None:
+            view.forget_match()
+        else:
+            view.show_match(*transcript.match, reveal=wish.seek or bool(centre))
+
+    def _scene(self) -> Scene:
+        self._width = self._view.viewport().width() // _WIDTH_STEP * _WIDTH_STEP
+        style = Style(
+            theme.current(),
+            tuple(theme.families()),
+            tuple(theme.code_families()),
+            tuple(theme.families("JP")),
+            tuple(theme.families("KR")),
+            scale=theme.text_scale(),
+            width_px=self._width,
+        )
+        page, session = self._transcript.page, self.session
+        folder = (session.cwd if session else None) or ""
+        model = (session.model if session else None) or ""
+        return Scene(style, self.marker, page.anchor_id, folder, model, page.choices)
+
+    def _on_width_changed(self, width: int) -> None:
+        if width // _WIDTH_STEP * _WIDTH_STEP != self._width:
+            self.soon()
