@@ -101,9 +101,12 @@ def step(db: apsw.Connection, name: IndexName, pace: Pace, holder: str) -> Progr
 
 
 def run_sync(
-    db: apsw.Connection, holder: str, names: tuple[IndexName, ...] = INDEX_NAMES
+    db: apsw.Connection,
+    holder: str,
+    names: tuple[IndexName, ...] = INDEX_NAMES,
+    is_busy: Callable[[], bool] = lambda: False,
 ) -> Iterator[Progress]:
-    """Bring the indexes to `ready` without a pause; yields after every batch.
+    """Bring the indexes to `ready`; yields after every batch, and waits while `is_busy`.
 
     Each batch is a transaction, so closing the generator loses nothing. Ends early when
     another process holds the work.
@@ -117,6 +120,7 @@ def run_sync(
                 if progress is None:
                     break
                 yield progress
+                time.sleep(pace.pause_s(is_busy=is_busy()))
     finally:
         with transaction(db):
             release(db, holder)
