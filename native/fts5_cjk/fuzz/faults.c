@@ -1,7 +1,7 @@
 /*
 ** Let every allocation fail in turn, once and from then on, while the extension is
 ** registered, an instance is made and a text is cut. Nothing may crash, leak or
-** answer anything but SQLITE_OK or SQLITE_NOMEM.
+** answer anything but success or SQLITE_NOMEM.
 */
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +31,28 @@ static void *faulty_malloc(int n){
 
 static void *faulty_realloc(void *p, int n){
   return is_fault() ? 0 : real.xRealloc(p, n);
+}
+
+/* SQL function that answers NULL: it takes the place of fts5(). */
+static void no_fts5(sqlite3_context *pCtx, int nArg, sqlite3_value **apArg){
+  (void)nArg;
+  (void)apArg;
+  sqlite3_result_null(pCtx);
+}
+
+/* Register the extension where there is no FTS5: an error and a sentence. */
+static void live_without_fts5(void){
+  sqlite3 *db = 0;
+  char *zError = 0;
+
+  if( sqlite3_open(":memory:", &db)!=SQLITE_OK ) abort();
+  if( sqlite3_create_function(db, "fts5", 1, SQLITE_UTF8, 0, no_fts5, 0, 0) ) abort();
+  if( sqlite3_ftscjk_init(db, &zError, 0)!=SQLITE_ERROR || zError==0 ){
+    fprintf(stderr, "without FTS5 init does not fail\n");
+    abort();
+  }
+  sqlite3_free(zError);
+  if( sqlite3_close(db)!=SQLITE_OK ) abort();
 }
 
 /* Run the whole life of a tokenizer with the n-th allocation failing. */
@@ -85,6 +107,7 @@ int main(void){
   sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0, 0);   /* else small ones never get here */
   sqlite3_initialize();
 
+  live_without_fts5();
   for(bOnce=0; bOnce<2; bOnce++){
     n = 0;
     do{

@@ -4,7 +4,7 @@
 #     native/fts5_cjk/fuzz/run.sh [SECONDS]      default 60; SEED in the environment
 #
 # Uses clang's libFuzzer where there is one, else gcc and a mutator of our own. A finding
-# ends with a status other than 0, and libFuzzer leaves the input in the current folder.
+# ends with a status other than 0; libFuzzer's words end with the input, as Base64.
 set -eu
 
 seconds=${1:-60}
@@ -28,7 +28,7 @@ if clang $flags -fsanitize=fuzzer,address,undefined $sources "$here/fuzz_tokeniz
     echo "libFuzzer for $seconds s:"
     mkdir "$work/corpus"
     "$work/fuzz" -max_total_time="$seconds" -max_len=256 -timeout=5 -print_final_stats=1 \
-        -dict="$here/pieces.dict" -seed="${SEED:-0}" "$work/corpus" "$here/corpus" \
+        -artifact_prefix="$work/" -dict="$here/pieces.dict" -seed="${SEED:-0}" "$work/corpus" "$here/corpus" \
         2>"$work/log.txt" || { cat "$work/log.txt"; exit 1; }
     grep -E 'DONE|stat::(number|average)' "$work/log.txt"
 else
