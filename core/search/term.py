@@ -66,12 +66,14 @@ class Term:
     """A word, a phrase or a literal of a query.
 
     `pieces` of a literal are those that are whole tokens wherever the literal stands; there
-    may be none. `is_prefix` leaves the last word open at its end. `shown` is for people.
+    may be none. `is_prefix` leaves the last word open at its end, `is_inside` leaves the whole
+    term without borders: it then is found inside words. `shown` is for people.
     """
 
     pieces: tuple[Piece, ...]
     literal: str | None = None
     is_prefix: bool = False
+    is_inside: bool = False
     shown: str = field(default="", compare=False)
 
     @property
@@ -121,9 +123,8 @@ def word_term(typed: str) -> Term | None:
     core = text[start:end]
     shown = as_typed[start:end] + "*" * is_prefix
     if start < kept[0] or any(_is_meant(core, at) for at in range(len(core))):
-        return Term(_whole_pieces(core, is_prefix), core, is_prefix, shown)
-    pieces = _pieces(core)
-    return Term(pieces, None, is_prefix, shown)
+        return Term(_whole_pieces(core, is_prefix), core, is_prefix, shown=shown)
+    return Term(_pieces(core), None, is_prefix, shown=shown)
 
 
 def phrase_term(typed: str, *, is_prefix: bool = False) -> Term | None:
@@ -140,7 +141,7 @@ def phrase_term(typed: str, *, is_prefix: bool = False) -> Term | None:
         return literal_term(typed, is_prefix=is_prefix)
     pieces = _pieces(text)
     is_prefix = is_prefix and not pieces[-1].is_run
-    return Term(pieces, None, is_prefix, f'"{as_typed}"' + "*" * is_prefix)
+    return Term(pieces, None, is_prefix, shown=f'"{as_typed}"' + "*" * is_prefix)
 
 
 def literal_term(typed: str, *, is_prefix: bool = False) -> Term | None:
@@ -151,7 +152,8 @@ def literal_term(typed: str, *, is_prefix: bool = False) -> Term | None:
     text = ascii_lower(as_typed)
     is_prefix = is_prefix and _WORD_CHAR.match(text[-1]) is not None
     shown = f'"{as_typed}"' if " " in text else as_typed
-    return Term(_whole_pieces(text, is_prefix), text, is_prefix, shown + "*" * is_prefix)
+    shown += "*" * is_prefix
+    return Term(_whole_pieces(text, is_prefix), text, is_prefix, shown=shown)
 
 
 @lru_cache(maxsize=512)
@@ -163,14 +165,14 @@ def pattern(term: Term) -> re.Pattern[str]:
     holds no character that a piece could begin with.
     """
     if term.literal is not None:
-        return re.compile(_literal_source(term.literal, is_open=term.is_prefix))
-    source = _bordered(term.pieces[0].text, left=not term.pieces[0].is_run)
+        return re.compile(_literal_source(term, term.literal))
+    first = term.pieces[0]
+    source = _bordered(first.text, left=not first.is_run and not term.is_inside)
     for before, piece in pairwise(term.pieces):
         glued = before.is_run != piece.is_run  # 服务nginx: no separator needed
         source += GAP + ("*" if glued else "+") + re.escape(piece.text)
-    if not term.pieces[-1].is_run and not term.is_prefix:
-        source += f"(?![{LATIN_CLASS}])"
-    return re.compile(source)
+    is_open = term.is_prefix or term.is_inside or term.pieces[-1].is_run
+    return re.compile(source if is_open else f"{source}(?![{LATIN_CLASS}])")
 
 
 def _spaced(typed: str) -> str:
@@ -224,13 +226,12 @@ def _is_symbol(char: str) -> bool:
     return category[0] == "S" or (category == "Cn" and ord(char) >= _EMOJI_PLANE)
 
 
-def _literal_source(literal: str, *, is_open: bool) -> str:
+def _literal_source(term: Term, literal: str) -> str:
     first, *others = literal.split(" ")
-    source = _bordered(first, left=_needs_border(first[0]))
+    source = _bordered(first, left=_needs_border(first[0]) and not term.is_inside)
     source += "".join(r"\s+" + re.escape(other) for other in others)
-    if not is_open and _needs_border(literal[-1]):
-        source += f"(?![{LATIN_CLASS}])"
-    return source
+    is_open = term.is_prefix or term.is_inside or not _needs_border(literal[-1])
+    return source if is_open else f"{source}(?![{LATIN_CLASS}])"
 
 
 def _needs_border(char: str) -> bool:

@@ -1,0 +1,177 @@
+"""One query after the other, until one finds something or the deadline is over."""
+
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import apsw
+
+from core.search import relax
+from core.search.collect import Collector
+from core.search.route import (
+    Indexes,
+    Part,
+    Tools,
+    plan,
+    read_tools,
+    substring_part,
+    with_one_scan,
+)
+from core.search.scope import IS_CJK_TOOL, Scope
+from core.search.sql import Sql
+from core.search.term import Term
+from core.search.titles import title_matches
+from core.search.tree import Node, any_of, describe, sought_terms, terms
+from core.store.deadline import Deadline
+from core.types import Role, SearchPath, SearchRequest, SearchStep, Session
+
+TOOLS_READ_AT_ONCE = 1_000
+"""So many tool rows with CJK are read by every search; more only when nothing else answers,
+or when they are asked for. Reading one costs some 5 µs."""
+
+_ORDER: tuple[SearchPath, ...] = ("cjk", "fts5", "trigram", "like")
+
+
+@dataclass(slots=True)
+class Attempt:
+    """A query that was tried: what was looked for, how, and what came of it."""
+
+    tree: Node
+    collector: Collector
+    tools: Tools
+    note: str = ""
+    name: SearchPath | None = None
+    elapsed_ms: float = 0.0
+
+    @property
+    def sought(self) -> tuple[Term, ...]:
+        """The terms that its hits are to show."""
+        return sought_terms(self.tree)
+
+    @property
+    def path(self) -> SearchPath:
+        """The path that answered; where nothing was found, the one that was asked."""
+        if self.name is not None:
+            return self.name
+        tallies = self.collector.tallies
+        paths = {t.part.path for t in tallies if t.count} or {t.part.path for t in tallies}
+        if {"cjk", "fts5"} <= paths:
+            return "fts5+cjk"
+        return next((path for path in _ORDER if path in paths), "like")
+
+    def as_step(self) -> SearchStep:
+        """Return the attempt as a line of the explanation."""
+        total = self.collector.total
+        return SearchStep(self.path, describe(self.tree), total, self.elapsed_ms, self.note)
+
+
+class Attempts:
+    """What is tried for one request, the closest meaning first.
+
+    Attributes:
+        tried: the attempts so far; the last one that found something answers, else the first.
+        titles: sessions whose title or id matches.
+        is_complete: whether the deadline let everything be tried.
+    """
+
+    def __init__(
+        self, db: apsw.Connection, request: SearchRequest, indexes: Indexes, scope: Scope
+    ) -> None:
+        self.tried: list[Attempt] = []
+        self.titles: tuple[Session, ...] = ()
+        self.is_complete = True
+        self.indexes = indexes
+        self.scope = scope
+        self._titles_ms: float | None = None
+        self._db = db
+        self._request = request
+
+    def run(self, tree: Node, where: Sql, need: int, limit: Deadline) -> Attempt:
+        """Try `tree`, then what is nearest to it, and return the attempt that answers."""
+        for attempt in self._possible(tree, where, need):
+            self.tried.append(attempt)
+            with self._within(limit):
+                self._collect(attempt)
+            if len(self.tried) == 1:
+                with self._within(limit):
+                    self._find_titles(tree)
+            if attempt.collector.total or not self.is_complete:
+                return attempt
+        return self.tried[0]
+
+    def steps(self) -> tuple[SearchStep, ...]:
+        """Return what was tried, and what was not."""
+        asked = "text in a title, or the beginning of a session's id"
+        steps = [attempt.as_step() for attempt in self.tried]
+        if self._titles_ms is not None:
+            steps.insert(1, SearchStep("title", asked, len(self.titles), self._titles_ms))
+        first = self.tried[0]
+        inside = relax.inside_words(first.tree)
+        if first.collector.total and not first.note and inside is not None:
+            note = "not run: inside words, when asked for"
+            steps.append(SearchStep("trigram", describe(inside), None, None, note))
+        return tuple(steps)
+
+    def _possible(self, tree: Node, where: Sql, need: int) -> Iterator[Attempt]:
+        tools = self._tools(where)
+        inside = relax.inside_words(tree)
+        part = None if inside is None else substring_part(inside, self.indexes)
+
+        def attempt(tree: Node, parts: Iterable[Part], tools: Tools, note: str = "") -> Attempt:
+            collector = Collector(self._db, tuple(parts), where, need, self._request.sort)
+            return Attempt(tree, collector, tools, note)
+
+        if part is None or not self._request.inside_words:
+            yield attempt(tree, plan(tree, self.indexes, tools), tools)
+            if tools is Tools.WORDS:
+                read = [read_tools(tree, Tools.READ)]
+                yield attempt(tree, read, Tools.READ, "tool rows with CJK, read one by one")
+        if inside is not None and part is not None:
+            yield attempt(inside, [part], Tools.NONE, "inside words")
+        levels = relax.with_words_left_out(tree)
+        if levels and not self.titles:
+            parts = [p for level in levels for p in plan(level, self.indexes, tools)]
+            relaxed = attempt(any_of(list(terms(tree))), with_one_scan(parts), tools)
+            relaxed.note, relaxed.name = "some of the words", "fts5_or"
+            yield relaxed
+
+    @contextmanager
+    def _within(self, limit: Deadline) -> Iterator[None]:
+        """Run the block if there is time, and as far as there is."""
+        try:
+            if limit.remaining_s > 0:
+                yield
+            else:
+                self.is_complete = False
+        except apsw.InterruptError:
+            if not limit.expired:
+                raise
+            self.is_complete = False
+
+    def _collect(self, attempt: Attempt) -> None:
+        began = time.perf_counter()
+        try:
+            attempt.collector.collect(by_id=_is_one_character(attempt.tree))
+        finally:
+            attempt.elapsed_ms = (time.perf_counter() - began) * 1000
+
+    def _find_titles(self, tree: Node) -> None:
+        began = time.perf_counter()
+        self.titles = title_matches(self._db, tree, self._request)
+        self._titles_ms = (time.perf_counter() - began) * 1000
+
+    def _tools(self, where: Sql) -> Tools:
+        if Role.TOOL not in self.scope.roles:
+            return Tools.NONE
+        if self.scope.whole_tool_rows:
+            return Tools.READ_WHOLE
+        sql = f"SELECT 1 FROM message_keys AS k WHERE {IS_CJK_TOOL} AND {where.text}"
+        few = f"SELECT count(*) FROM ({sql} LIMIT {TOOLS_READ_AT_ONCE + 1})"
+        found = int(self._db.execute(few, where.bindings).get)
+        return Tools.WORDS if found > TOOLS_READ_AT_ONCE else Tools.READ
+
+
+def _is_one_character(tree: Node) -> bool:
+    """True for a lone ideograph or letter of a run: too common for bm25 to tell apart."""
+    return isinstance(tree, Term) and tree.has_run and len("".join(tree.needles)) == 1

@@ -1,0 +1,74 @@
+"""Which indexes can be asked now, and which rows each of them answers for."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import apsw
+
+from core.store import attachment, connection, index_state
+from core.store.indexes import CJK, INDEXES, Index
+from core.types import INDEX_NAMES, IndexName, IndexStatus
+
+_COMPLETE = ("ready", "settling")  # settling merges segments; every row is in
+_ANSWERING = (*_COMPLETE, "building", "detached")
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What one index can be asked.
+
+    `held` is SQL over message_keys as k: true for the rows of its kind that it answers for.
+    `is_complete` tells that those are all of them, and then `held` is `true`.
+    """
+
+    status: IndexStatus
+    is_usable: bool
+    is_complete: bool
+    held: str
+
+
+def read(db: apsw.Connection) -> dict[IndexName, Coverage]:
+    """Return the coverage of every index.
+
+    Costs a few rows where all are complete; else what `index_state.statuses` costs.
+    """
+    rows = db.execute("SELECT name, state, cursor, last_moved_at_ms, reason FROM index_state")
+    states: dict[IndexName, tuple[Any, ...]] = {row[0]: row[1:] for row in map(tuple, rows)}
+    if all(state in _COMPLETE for state, *_ in states.values()):
+        statuses = [_complete(db, name, states[name]) for name in INDEX_NAMES]
+    else:
+        statuses = list(index_state.statuses(db))
+    return {status.name: _coverage(db, status) for status in statuses}
+
+
+def _complete(db: apsw.Connection, name: IndexName, row: tuple[Any, ...]) -> IndexStatus:
+    """Return the status of an index that triggers keep whole, without counting its rows."""
+    state, cursor, last_moved_at_ms, reason = row
+    done = attachment.eligible_count(db, INDEXES[name])
+    return IndexStatus(name, state, 1.0, done, 0, cursor, last_moved_at_ms, reason)
+
+
+def _coverage(db: apsw.Connection, status: IndexStatus) -> Coverage:
+    index = INDEXES[status.name]
+    is_usable = status.state in _ANSWERING and _can_cut(db, index)
+    is_complete = is_usable and status.state in _COMPLETE
+    return Coverage(status, is_usable, is_complete, _held(index, status.state, is_complete))
+
+
+def _can_cut(db: apsw.Connection, index: Index) -> bool:
+    """Tell whether this connection cuts text as the index was cut: only the CJK one asks."""
+    if index.name != CJK:
+        return True
+    ours = connection.tokenizer_fingerprint(db)
+    built_by = db.execute("SELECT fingerprint FROM index_state WHERE name = ?", (CJK,)).get
+    return ours is not None and ours == built_by
+
+
+def _held(index: Index, state: str, is_complete: bool) -> str:
+    if is_complete:
+        return "true"
+    held = f"k.id IN (SELECT id FROM {index.docsize})"
+    if state != "detached":
+        return held
+    queued = f"SELECT id FROM index_queue WHERE index_name = '{index.name}'"
+    return f"({held} AND k.id NOT IN ({queued}))"

@@ -1,0 +1,180 @@
+"""Answering a request: what was found, by which path, over how much, and whether it is all."""
+
+import re
+import time
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
+
+import apsw
+
+from core.errors import QueryError
+from core.search import coverage
+from core.search.attempts import Attempt, Attempts
+from core.search.hits import read_hits
+from core.search.language import Query, parse
+from core.search.route import Indexes, Tools
+from core.search.scope import IS_CJK_TOOL, count, counted, left_out, messages_in, scope_of
+from core.search.sql import Sql, both
+from core.search.why import why
+from core.store.deadline import deadline
+from core.types import SearchPath, SearchRequest, SearchResult
+
+T = TypeVar("T")
+
+QUERY_TIMEOUT = "query_timeout"
+COUNT_S = 0.1
+"""What an exact total may cost after the page is found."""
+
+BOUND_S = 0.05
+"""What an upper bound of it may cost after that."""
+
+_TOKEN = re.compile(r"(\d{1,18})-(\d{1,9})")
+
+
+class _Page(NamedTuple):
+    """Where a page begins: behind `offset` hits, among the messages up to `highest`."""
+
+    highest: int
+    offset: int
+    limit: int
+
+    @property
+    def end(self) -> int:
+        """Behind the page."""
+        return self.offset + self.limit
+
+
+def search(db: apsw.Connection, request: SearchRequest) -> SearchResult:
+    """Return the messages that match a request, one page of them.
+
+    They are in the order of their tier (spoken, off the branch, injected, taken back), of the
+    index that answered, and of bm25; or in the order of time. No error of SQLite becomes an
+    empty answer: what is not the deadline is raised.
+
+    Args:
+        db: a connection to a store; inside `connection.snapshot` it sees one state of it.
+        request: the question.
+
+    Raises:
+        QueryError: there is no such page.
+        NotFoundError: a session it names is not in the store.
+    """
+    began = time.perf_counter()
+    page = _page(db, request)
+    query = parse(request.query)
+    indexes = coverage.read(db)
+    scope = scope_of(db, request)
+    if query.tree is None:
+        return _nothing_asked(query, indexes, began)
+    where = scope.where
+    if request.after is not None:
+        where = both(Sql("k.id <= ?", (page.highest,)), where)
+    attempts = Attempts(db, request, indexes, scope)
+    with deadline(db, request.deadline_s) as limit:
+        attempt = attempts.run(query.tree, where, page.offset + page.limit + 1, limit)
+        remaining_s = limit.remaining_s
+    if not attempt.collector.is_exact:
+        _within(db, min(COUNT_S, remaining_s), attempt.collector.count)
+    return _answer(db, query, page, attempts, attempt, began)
+
+
+def _answer(
+    db: apsw.Connection,
+    query: Query,
+    page: _Page,
+    attempts: Attempts,
+    attempt: Attempt,
+    began: float,
+) -> SearchResult:
+    collected, scope, indexes = attempt.collector, attempts.scope, attempts.indexes
+    found = collected.result.found
+    hits = read_hits(db, found[page.offset : page.end], attempt.sought, scope)
+    left = _left_out(db, attempts, attempt)
+    searched = _within(db, BOUND_S, lambda: messages_in(db, scope))
+    if searched is None:
+        searched = counted(db, scope)
+    tools_left = left.get("tool", 0)
+    is_title = not hits and not collected.total and bool(attempts.titles)
+    path: SearchPath = "title" if is_title else attempt.path
+    return SearchResult(
+        query=query.text,
+        understood=query.understood,
+        repairs=query.repairs,
+        search_path=path,
+        why=why(attempt, indexes, tools_left, is_title=is_title),
+        elapsed_ms=(time.perf_counter() - began) * 1000,
+        complete=attempts.is_complete,
+        reason=None if attempts.is_complete else QUERY_TIMEOUT,
+        total_hits=_total(db, attempt),
+        total_is_exact=collected.is_exact,
+        ranked_scope=collected.result.ranked_scope,
+        messages_searched=max(0, searched - tools_left),
+        not_searched=left,
+        index_status={name: index.status for name, index in indexes.items()},
+        hits=hits,
+        title_matches=attempts.titles,
+        steps=attempts.steps(),
+        next=f"{page.highest}-{page.end}" if len(found) > page.end else None,
+    )
+
+
+def _total(db: apsw.Connection, attempt: Attempt) -> int:
+    """Return the number of hits; where that is not known, an upper bound if one is quick."""
+    if attempt.collector.is_exact:
+        return attempt.collector.total
+    bound = _within(db, BOUND_S, attempt.collector.at_most)
+    return attempt.collector.total if bound is None else bound
+
+
+def _left_out(db: apsw.Connection, attempts: Attempts, attempt: Attempt) -> dict[str, int]:
+    """Return how many messages, by reason, were not searched."""
+    found = left_out(db, attempts.scope)
+    if attempt.tools is Tools.WORDS:
+        found["tool"] = count(db, both(Sql(IS_CJK_TOOL), attempts.scope.where))
+    if not attempts.is_complete:
+        todo = max(index.status.todo for index in attempts.indexes.values())
+        found |= {"unindexed": todo} if todo else {}
+    return found
+
+
+def _within(db: apsw.Connection, seconds: float, work: Callable[[], T]) -> T | None:
+    """Return what `work` returns, None when it is not done in time."""
+    try:
+        with deadline(db, max(seconds, 0.0)) as limit:
+            return work()
+    except apsw.InterruptError:
+        if not limit.expired:
+            raise
+        return None
+
+
+def _page(db: apsw.Connection, request: SearchRequest) -> _Page:
+    if request.limit < 1 or request.offset < 0:
+        raise QueryError(f"there is no page of {request.limit} hits from {request.offset} on")
+    if request.after is None:
+        highest = db.execute("SELECT coalesce(max(id), 0) FROM message_keys").get
+        return _Page(int(highest), request.offset, request.limit)
+    token = _TOKEN.fullmatch(request.after)
+    if token is None:
+        raise QueryError(f"{request.after!r} does not name a page")
+    return _Page(int(token[1]), int(token[2]), request.limit)
+
+
+def _nothing_asked(query: Query, indexes: Indexes, began: float) -> SearchResult:
+    return SearchResult(
+        query=query.text,
+        understood="",
+        repairs=query.repairs,
+        search_path="empty",
+        why="Nothing is asked for: browse the sessions, or type a word.",
+        elapsed_ms=(time.perf_counter() - began) * 1000,
+        complete=True,
+        reason=None,
+        total_hits=0,
+        total_is_exact=True,
+        ranked_scope=None,
+        messages_searched=0,
+        not_searched={},
+        index_status={name: index.status for name, index in indexes.items()},
+        hits=(),
+    )

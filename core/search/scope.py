@@ -1,0 +1,224 @@
+"""Which messages a request is about, as conditions over message_keys, and what it leaves out.
+
+Conditions name message_keys as k and never touch `messages`: joining that for every hit of a
+common word costs six times as much (docs/decisions, facts of the prototypes).
+"""
+
+from dataclasses import dataclass
+
+import apsw
+
+from core.errors import NotFoundError
+from core.search.sql import EVERYTHING, Sql, both, places
+from core.store import keys
+from core.store.keys import (
+    HAS_CJK_FLAG,
+    LONG_FLAG,
+    ORIGIN_BITS,
+    ORIGIN_MASK,
+    ROLE_BITS,
+    ROLE_MASK,
+    STATE_BITS,
+    STATE_MASK,
+)
+from core.store.places import in_projects
+from core.types import MessageState, Origin, Role, SearchRequest
+
+IS_TOOL = f"(k.flags & {ROLE_MASK}) = {ROLE_BITS[Role.TOOL]}"
+NOT_TOOL = f"(k.flags & {ROLE_MASK}) <> {ROLE_BITS[Role.TOOL]}"
+HAS_CJK = f"(k.flags & {HAS_CJK_FLAG}) <> 0"
+NO_CJK = f"(k.flags & {HAS_CJK_FLAG}) = 0"
+
+# These three are the conditions of partial indexes, and have to be written as they are there.
+IS_ASIDE = f"(k.flags & {STATE_MASK}) > {STATE_BITS[MessageState.COMPACTED]}"
+IS_LONG = f"(k.flags & {LONG_FLAG}) <> 0"
+IS_CJK_TOOL = f"(k.flags & {HAS_CJK_FLAG | ROLE_MASK}) = {HAS_CJK_FLAG | ROLE_BITS[Role.TOOL]}"
+
+TIER = (
+    f"CASE WHEN (k.flags & {STATE_MASK}) IN"
+    f" ({STATE_BITS[MessageState.REWOUND]}, {STATE_BITS[MessageState.HIDDEN]}) THEN 3"
+    f" WHEN (k.flags & {ORIGIN_MASK}) IN"
+    f" ({ORIGIN_BITS[Origin.INJECTED]}, {ORIGIN_BITS[Origin.SYNTHETIC]}) THEN 2"
+    f" WHEN (k.flags & {STATE_MASK}) = {STATE_BITS[MessageState.OFF_BRANCH]} THEN 1 ELSE 0 END"
+)
+"""SQL for where a hit stands among the hits: spoken, off the branch, injected, taken back."""
+
+_SHOWN = frozenset({MessageState.ACTIVE, MessageState.COMPACTED, MessageState.OFF_BRANCH})
+_ON_REQUEST = {"rewound": MessageState.REWOUND, "hidden": MessageState.HIDDEN}
+_TRASHED = "SELECT id FROM sessions WHERE trashed_at_ms IS NOT NULL"
+_IN_TRASH = Sql(f"k.session_id IN ({_TRASHED})")
+_NOT_IN_TRASH = Sql(
+    f"(k.session_id NOT IN ({_TRASHED}) OR EXISTS"
+    " (SELECT 1 FROM message_placements AS p JOIN sessions AS s ON s.id = p.session_id"
+    " WHERE p.message_id = k.id AND s.trashed_at_ms IS NULL))"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a request is about.
+
+    `where` is the whole condition; `filters` is what of it the user chose: sessions, projects,
+    sources and times. `session_ids` are the sessions named, none when all are meant.
+    `whole_tool_rows` tells that tool rows are searched to their end.
+    """
+
+    where: Sql
+    filters: Sql
+    session_ids: tuple[int, ...]
+    roles: frozenset[Role]
+    states: frozenset[MessageState]
+    leaves_trash: bool
+    whole_tool_rows: bool
+
+
+def scope_of(db: apsw.Connection, request: SearchRequest) -> Scope:
+    """Return the scope of a request.
+
+    Raises:
+        NotFoundError: a session it names is not in the store.
+    """
+    roles = frozenset(request.roles) or frozenset(Role)
+    asked = frozenset(_ON_REQUEST[name] for name in request.include if name in _ON_REQUEST)
+    states = _SHOWN | asked
+    has_trash = db.execute(f"SELECT EXISTS ({_TRASHED})").get
+    leaves_trash = bool(has_trash) and "trash" not in request.include
+    session_ids = _named(db, request.sessions)
+    filters = both(_within(session_ids), _in_places(db, request), _at_times(request))
+    where = both(
+        Sql(_one_of(STATE_MASK, [STATE_BITS[state] for state in states])),
+        EVERYTHING if len(roles) == len(Role) else Sql(_has_role(roles)),
+        _NOT_IN_TRASH if leaves_trash else EVERYTHING,
+        filters,
+    )
+    whole_tool_rows = Role.TOOL in request.roles or "tool" in request.include
+    return Scope(where, filters, session_ids, roles, states, leaves_trash, whole_tool_rows)
+
+
+def session_in(db: apsw.Connection, scope: Scope, message_id: int, owner: int) -> int:
+    """Return the session to show a message in: its owner, or one in the scope that has it."""
+    if not scope.session_ids and not scope.leaves_trash:
+        return owner
+    named = places(scope.session_ids)
+    is_named = f"p.session_id IN {named.text}" if scope.session_ids else "true"
+    is_kept = "s.trashed_at_ms IS NULL" if scope.leaves_trash else "true"
+    found = db.execute(
+        "SELECT p.session_id FROM message_placements AS p JOIN sessions AS s"
+        f" ON s.id = p.session_id WHERE p.message_id = ? AND {is_named} AND {is_kept}"
+        " ORDER BY p.session_id <> ?, p.session_id LIMIT 1",
+        (message_id, *named.bindings, owner),
+    ).get
+    return owner if found is None else int(found)
+
+
+def messages_in(db: apsw.Connection, scope: Scope) -> int:
+    """Return how many messages the scope has; a few rows, unless it is narrowed by the user."""
+    if scope.filters is not EVERYTHING or scope.leaves_trash:
+        return count(db, scope.where)
+    return counted(db, scope)
+
+
+def counted(db: apsw.Connection, scope: Scope) -> int:
+    """Return how many messages have the scope's roles and states, wherever they are."""
+    return keys.count(db, roles=scope.roles, states=scope.states)
+
+
+def left_out(db: apsw.Connection, scope: Scope) -> dict[str, int]:
+    """Return how many messages, by reason, are no part of the scope though they fit it.
+
+    Costs a few rows where there are none, and otherwise as many as there are.
+    """
+    found: dict[str, int] = {}
+    filters = both(Sql(_has_role(scope.roles)), scope.filters)
+    for name, state in _ON_REQUEST.items():
+        if state not in scope.states and keys.count(db, states=frozenset({state})):
+            is_state = Sql(f"(k.flags & {STATE_MASK}) = {STATE_BITS[state]}")
+            found[name] = count(db, both(Sql(IS_ASIDE), is_state, filters))
+    if scope.leaves_trash:
+        shown = Sql(_one_of(STATE_MASK, [STATE_BITS[state] for state in scope.states]))
+        found["trashed"] = count(db, both(_IN_TRASH, shown, filters))
+    found["cut_tails"] = count(db, both(Sql(IS_LONG), _cut(scope), scope.where))
+    return {name: count for name, count in found.items() if count}
+
+
+def _cut(scope: Scope) -> Sql:
+    return Sql(NOT_TOOL) if scope.whole_tool_rows else EVERYTHING
+
+
+def count(db: apsw.Connection, where: Sql) -> int:
+    """Return how many messages fulfil a condition over message_keys as k."""
+    sql = f"SELECT count(*) FROM message_keys AS k WHERE {where.text}"
+    return int(db.execute(sql, where.bindings).get)
+
+
+def _one_of(mask: int, values: list[int]) -> str:
+    return f"(k.flags & {mask}) IN ({', '.join(map(str, sorted(values)))})"
+
+
+def _has_role(roles: frozenset[Role]) -> str:
+    return _one_of(ROLE_MASK, [ROLE_BITS[role] for role in roles])
+
+
+def _at_times(request: SearchRequest) -> Sql:
+    since = EVERYTHING if request.since_ms is None else Sql("k.at_ms >= ?", (request.since_ms,))
+    until = EVERYTHING if request.until_ms is None else Sql("k.at_ms < ?", (request.until_ms,))
+    return both(since, until)
+
+
+def _named(db: apsw.Connection, refs: tuple[str, ...]) -> tuple[int, ...]:
+    ids: list[int] = []
+    for ref in refs:
+        found = [int(row[0]) for row in db.execute(_BY_REF, (ref,))]
+        if not found:
+            raise NotFoundError(f"no session is named {ref}")
+        ids += found
+    return tuple(ids)
+
+
+def _within(session_ids: tuple[int, ...]) -> Sql:
+    """Return the condition that a message is shown in one of these sessions."""
+    if not session_ids:
+        return EVERYTHING
+    inside = places(session_ids)
+    return Sql(
+        f"k.id IN (SELECT message_id FROM message_placements WHERE session_id IN {inside.text})",
+        inside.bindings,
+    )
+
+
+_BY_REF = (
+    "WITH prefixes(source_id, text) AS (SELECT id, kind || '/' FROM sources"
+    " UNION ALL SELECT id, kind || '#' || id || '/' FROM sources)"
+    " SELECT id FROM sessions WHERE native_id = ?1 UNION SELECT s.id FROM prefixes AS p"
+    " JOIN sessions AS s ON s.source_id = p.source_id"
+    " AND s.native_id = substr(?1, length(p.text) + 1)"
+    " WHERE substr(?1, 1, length(p.text)) = p.text"
+)
+
+
+def _in_places(db: apsw.Connection, request: SearchRequest) -> Sql:
+    """Return the condition that the owning session is of a source and project asked for."""
+    fits = of_places(db, request)
+    if fits is EVERYTHING:
+        return EVERYTHING
+    return Sql(
+        f"EXISTS (SELECT 1 FROM sessions AS s WHERE s.id = k.session_id AND {fits.text})",
+        fits.bindings,
+    )
+
+
+def of_places(db: apsw.Connection, request: SearchRequest) -> Sql:
+    """Return the condition that a session s is of a source and project asked for."""
+    conditions = []
+    if request.sources:
+        names = places(request.sources)
+        sql = (
+            f"SELECT id FROM sources WHERE kind IN {names.text} OR instance IN {names.text}"
+            f" OR display_name IN {names.text}"
+        )
+        ids = tuple(row[0] for row in db.execute(sql, names.bindings * 3))
+        wanted = places(ids)
+        conditions.append(Sql(f"s.source_id IN {wanted.text}", wanted.bindings))
+    if request.projects:
+        conditions.append(Sql(in_projects("s", len(request.projects)), request.projects))
+    return both(*conditions)

@@ -1,0 +1,157 @@
+"""Marks in stored texts, and the short stretch of one that shows why it was found."""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+from core.search.graphemes import end_of, start_of
+from core.search.language import Query
+from core.search.term import Term, ascii_lower, pattern
+from core.text import project, project_with_map
+
+SNIPPET_COLUMNS = 200  # an ideograph takes two
+LEAD_COLUMNS = 40
+MARKS_PER_TERM = 64
+_REACH_CHARS = 120  # marks this near each other are shown together
+
+_ESCAPES = r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]*[0-~])?"
+_ESCAPE = re.compile(_ESCAPES)
+_BLANK = re.compile(r"[\s\x00-\x1f\x7f-\x9f]")
+_GAP = re.compile(rf"(?:{_ESCAPES}|{_BLANK.pattern})+")
+_INVISIBLE_END = re.compile(rf"(?:{_ESCAPES}|[\x00-\x20\x7f-\xa0\u00ad\u061c\u180e\u200b-\u200f"
+                            r"\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb])+\Z")  # fmt: skip
+
+_WORD_START = re.compile(r"\s\S")
+
+Range = tuple[int, int]
+
+
+class Mark(NamedTuple):
+    """A stretch of a text that a term matches; `term` is the term's place in the query."""
+
+    start: int
+    end: int
+    term: int
+
+
+class Snippet(NamedTuple):
+    """A stretch of a text on one line, and the marks in it, in order and disjoint."""
+
+    text: str
+    marks: tuple[Range, ...]
+
+
+def find_marks(query: Query, content: str) -> list[Range]:
+    """Return what of `content` the query's terms match, in characters of `content`.
+
+    In order, disjoint, whole characters as people see them. Terms under a NOT have no marks.
+    Costs as much as projecting the text.
+    """
+    return _merged(marks_of(query.sought, content))
+
+
+def marks_of(terms: Sequence[Term], content: str, *, per_term: int | None = None) -> list[Mark]:
+    """Return the marks of `terms` in `content`, in order; those of two terms may overlap."""
+    projected, offsets = _projected(content)
+    lowered = ascii_lower(projected)
+    marks = [
+        Mark(*_in_content(content, offsets, found.start(), found.end()), order)
+        for order, term in enumerate(terms)
+        for found in islice(pattern(term).finditer(lowered), per_term)
+    ]
+    return sorted(marks)
+
+
+def make_snippet(terms: Sequence[Term], content: str) -> Snippet:
+    """Return the stretch of `content` that shows most of `terms`, with its marks.
+
+    White space becomes single spaces, escape sequences vanish, an ellipsis says where the
+    text goes on. Without any match it is the text's beginning.
+    """
+    marks = marks_of(terms, content, per_term=MARKS_PER_TERM)
+    first = _densest(marks)
+    start = 0 if first is None else _cut_before(content, first.start)
+    end = _cut_behind(content, start, 0 if first is None else first.end)
+    inside = [(m.start, min(m.end, end)) for m in marks if start <= m.start < end]
+    return _on_one_line(content, start, end, _merged(inside))
+
+
+def _projected(content: str) -> tuple[str, Sequence[int]]:
+    projected = project(content)
+    if projected == content:
+        return content, range(len(content) + 1)
+    return project_with_map(content)
+
+
+def _in_content(content: str, offsets: Sequence[int], start: int, end: int) -> Range:
+    """Return where a stretch of the projected text comes from."""
+    first, last, after = offsets[start], offsets[end - 1], offsets[end]
+    tail = _INVISIBLE_END.search(content, last + 1, after)
+    begin, stop = start_of(content, first), tail.start() if tail else after
+    return begin, end_of(content, max(stop, first))
+
+
+def _merged(marks: Iterable[tuple[int, ...]]) -> list[Range]:
+    merged: list[Range] = []
+    for start, end, *_ in sorted(marks):
+        if merged and start < merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        elif start < end:
+            merged.append((start, end))
+    return merged
+
+
+def _densest(marks: Sequence[Mark]) -> Mark | None:
+    """Return the first mark of the stretch that shows the most different terms."""
+    best, most = None, 0
+    for at, mark in enumerate(marks):
+        near = (m.term for m in islice(marks, at, at + 64) if m.end - mark.start <= _REACH_CHARS)
+        count = len({mark.term, *near})
+        if count > most:
+            best, most = mark, count
+    return best
+
+
+def _cut_before(content: str, at: int) -> int:
+    """Return where a snippet begins so that `at` is in it, behind a space where one is near."""
+    start, columns = at, 0
+    while start > 0 and columns < LEAD_COLUMNS:
+        start -= 1
+        columns += _columns(content[start])
+    if start == 0:
+        return 0
+    space = _WORD_START.search(content, start - 1, start + (at - start) // 2)
+    return start_of(content, start) if space is None else space.start() + 1
+
+
+def _cut_behind(content: str, start: int, reached: int) -> int:
+    end, columns = start, 0
+    while end < len(content) and (columns < SNIPPET_COLUMNS or end < reached):
+        columns += _columns(content[end])
+        end += 1
+    return end_of(content, end)
+
+
+def _columns(char: str) -> int:
+    return 2 if char > "\u02ff" and unicodedata.east_asian_width(char) in "WF" else 1
+
+
+def _on_one_line(content: str, start: int, end: int, marks: Sequence[Range]) -> Snippet:
+    kept = list("… " if start > 0 else "")
+    moved = [0] * (end - start + 1)
+    at = start
+    while at < end:
+        gap = _GAP.match(content, at, end)
+        stop = gap.end() if gap else at + 1
+        moved[at - start : stop - start] = [len(kept)] * (stop - at)
+        if gap is None:
+            kept.append(content[at])
+        elif _BLANK.search(_ESCAPE.sub("", gap[0])) and kept and kept[-1] != " ":
+            kept.append(" ")
+        at = stop
+    moved[end - start] = len(kept)
+    ranges = [(moved[first - start], moved[last - start]) for first, last in marks]
+    text = "".join(kept) + ("…" if end < len(content) else "")
+    return Snippet(text, tuple(_merged(ranges)))

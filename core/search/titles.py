@@ -1,0 +1,75 @@
+"""Sessions found by their title or their id."""
+
+import re
+from collections.abc import Iterable
+
+import apsw
+
+from core.history.sessions import session_by_id
+from core.search import compile as compiling
+from core.search.check import fulfils
+from core.search.scope import of_places
+from core.search.sql import EVERYTHING, Sql, both
+from core.search.tree import Node
+from core.types import SearchRequest, Session
+
+MOST_MATCHES = 10
+_ID = re.compile(r"[\w.:#/@+=-]{4,128}")
+_TITLE = "coalesce(s.search_title, s.title)"
+
+
+def title_matches(db: apsw.Connection, tree: Node, request: SearchRequest) -> tuple[Session, ...]:
+    """Return the sessions whose id begins with the query, then those whose title fulfils it.
+
+    At most `MOST_MATCHES`; the exact id first, else the most recently active first. Titles
+    are looked up by trigram; a query without three characters in a row reads all of them,
+    some 0.2 ms per thousand.
+    """
+    allowed = both(
+        Sql("true" if "trash" in request.include else "s.trashed_at_ms IS NULL"),
+        of_places(db, request),
+    )
+    ids = dict.fromkeys(
+        (*_by_id(db, request.query.strip(), allowed), *_by_title(db, tree, allowed))
+    )
+    return tuple(session_by_id(db, row) for row in list(ids)[:MOST_MATCHES])
+
+
+def _by_id(db: apsw.Connection, text: str, allowed: Sql) -> Iterable[int]:
+    if not _ID.fullmatch(text):
+        return []
+    rows: Iterable[tuple[int]] = db.execute(
+        "SELECT s.id FROM sessions AS s WHERE s.native_id >= ? AND s.native_id < ? || ?"
+        f" AND {allowed.text} ORDER BY s.native_id <> ?, s.last_active_at_ms DESC, s.id DESC"
+        f" LIMIT {MOST_MATCHES}",
+        (text, text, "\U0010ffff", *allowed.bindings, text),
+    )
+    return [row[0] for row in rows]
+
+
+def _by_title(db: apsw.Connection, tree: Node, allowed: Sql) -> list[int]:
+    candidates = _candidates(tree)
+    if candidates is EVERYTHING:
+        return []
+    fits = both(candidates, allowed)
+    rows: Iterable[tuple[int, str]] = db.execute(
+        f"SELECT s.id, {_TITLE} FROM sessions AS s WHERE {fits.text}"
+        " ORDER BY s.last_active_at_ms DESC, s.id DESC",
+        fits.bindings,
+    )
+    found: list[int] = []
+    for row, title in rows:
+        if fulfils([title], tree):
+            found.append(row)
+        if len(found) == MOST_MATCHES:
+            break
+    return found
+
+
+def _candidates(tree: Node) -> Sql:
+    match = compiling.to_match(tree, compiling.trigrams)
+    if match.expression is None:
+        return compiling.to_like(tree, (_TITLE,))
+    return Sql(
+        "s.id IN (SELECT rowid FROM sessions_fts WHERE sessions_fts MATCH ?)", (match.expression,)
+    )

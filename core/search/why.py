@@ -1,0 +1,52 @@
+"""The route of an answer in a sentence."""
+
+from core.search.attempts import Attempt
+from core.search.collect import Tally
+from core.search.route import Check, Indexes
+from core.search.tree import terms
+from core.store.indexes import CJK
+
+_NAMES = {
+    "messages_fts": "messages_fts",
+    "messages_fts_cjk": "the CJK index",
+    "messages_fts_trigram": "the trigram index",
+}
+
+
+def why(attempt: Attempt, indexes: Indexes, tools_left: int, *, is_title: bool) -> str:
+    """Return why this path answered, in plain sentences.
+
+    Args:
+        attempt: what answered.
+        indexes: what could be asked.
+        tools_left: tool rows with CJK that were not read.
+        is_title: no message matches, but a session's title or id does.
+    """
+    sentences = []
+    if is_title:
+        sentences.append("no message matches, but a session's title or id does")
+    if attempt.name == "fts5_or":
+        sentences.append("no message has every word; these have some of them")
+    if attempt.note == "inside words":
+        sentences.append("these words stand inside longer ones")
+    if not indexes[CJK].is_usable:
+        reason = indexes[CJK].status.reason or "its tokenizer is not loaded"
+        sentences.append(f"the CJK index cannot be asked: {reason}")
+    sentences += dict.fromkeys(_of_part(tally, indexes) for tally in attempt.collector.tallies)
+    if tools_left:
+        has_runs = any(term.has_run for term in terms(attempt.tree))
+        how = "were not read" if has_runs else "were looked up by their separate words alone"
+        sentences.append(f"{tools_left:,} tool rows with CJK {how}")
+    return ". ".join(sentence[0].upper() + sentence[1:] for sentence in sentences) + "."
+
+
+def _of_part(tally: Tally, indexes: Indexes) -> str:
+    part = tally.part
+    if part.index is None:
+        read = "the rows that no index answers for were read"
+        return read if part.tree is not None else "rows without CJK match without being read"
+    name = _NAMES[part.index]
+    held = "" if indexes[part.index].is_complete else ", as far as it is built,"
+    if part.check is Check.NONE:
+        return f"{name}{held} answers this exactly"
+    return f"{name}{held} found candidates, and each was read"
