@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, Signal
 
 from app.controllers.import_words import merged, report_notice, source_outcome
 from app.controllers.pace import Pace
-from app.controllers.places import described
+from app.controllers.described import described
 from app.dialogs import Dialogs
 from app.messages import describe
 from app.models.sources import SourcesModel
