@@ -75,7 +75,7 @@ def append(db: apsw.Connection, batch: Batch) -> AppendCounts:
 def _append_distinct(
     db: apsw.Connection, batch: Batch, messages: list[Incoming], counts: AppendCounts, tally: Tally
 ) -> None:
-    """Store messages of which no two share session and uid."""
+    """Store messages of which no two share a uid, so that none changes what another meets."""
     known = existing(db, batch.source_id, messages)
     fresh: list[Incoming] = []
     for message in messages:
@@ -140,12 +140,35 @@ def insert(db: apsw.Connection, source_id: int, messages: list[Incoming]) -> Non
         f"INSERT INTO temp.append_stage VALUES ({', '.join('?' * len(_STAGED))})",
         ((m.session_id, m.seq, *body(m)) for m in messages),
     )
+    before = _last_id(db)
     columns = ", ".join(_INTO)
     db.execute(
         f"INSERT INTO messages(source_id, {columns}) SELECT ?, {columns}"
         " FROM temp.append_stage ORDER BY rowid ON CONFLICT DO NOTHING",
         (source_id,),
     )
+    if _last_id(db) - before == len(messages):
+        _place_in_order(db, messages, before + 1)
+    else:
+        _place_by_uid(db, source_id)
+    db.execute("DELETE FROM temp.append_stage")
+
+
+def _last_id(db: apsw.Connection) -> int:
+    """Return the highest id that a message ever had."""
+    return int(db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'messages'").get or 0)
+
+
+def _place_in_order(db: apsw.Connection, messages: list[Incoming], first_id: int) -> None:
+    """Place bodies that were all new, and so have ids without a gap, in their order."""
+    db.executemany(
+        "INSERT INTO message_placements(session_id, seq, message_id) VALUES (?, ?, ?)",
+        ((m.session_id, m.seq, id_) for id_, m in enumerate(messages, first_id)),
+    )
+
+
+def _place_by_uid(db: apsw.Connection, source_id: int) -> None:
+    """Place staged bodies of which some were stored already."""
     db.execute(
         "INSERT INTO message_placements(session_id, seq, message_id)"
         " SELECT s.session_id, s.seq, m.id FROM temp.append_stage AS s JOIN messages AS m"
@@ -153,20 +176,20 @@ def insert(db: apsw.Connection, source_id: int, messages: list[Incoming]) -> Non
         " ON CONFLICT DO NOTHING",
         (source_id,),
     )
-    db.execute("DELETE FROM temp.append_stage")
 
 
 def _number(db: apsw.Connection, messages: Iterable[Incoming]) -> None:
     """Give each message without a position the next one of its session."""
-    last: dict[int, int] = {}
+    highest: dict[int, int] = {}  # of this batch so far
+    asked: set[int] = set()
     for message in messages:
         session = message.session_id
         if message.seq is None:
-            if session not in last:
-                last[session] = _last_seq(db, session)
-            message.seq = last[session] = last[session] + 1
-        elif session in last:
-            last[session] = max(last[session], message.seq)
+            if session not in asked:
+                asked.add(session)
+                highest[session] = max(highest.get(session, 0), _last_seq(db, session))
+            message.seq = highest[session] + 1
+        highest[session] = max(highest.get(session, message.seq), message.seq)
 
 
 def _last_seq(db: apsw.Connection, session_id: int) -> int:
@@ -177,11 +200,9 @@ def _last_seq(db: apsw.Connection, session_id: int) -> int:
 
 
 def _first_of_each(messages: list[Incoming]) -> tuple[list[Incoming], list[Incoming]]:
-    """Part the messages into the first of each session and uid, and the others, in order."""
-    first: dict[tuple[int, str], Incoming] = {}
-    others: list[Incoming] = []
+    """Part the messages into the first of each uid and the others, in order."""
+    first: dict[str, Incoming] = {}
     for message in messages:
-        key = (message.session_id, message.record.uid)
-        if first.setdefault(key, message) is not message:
-            others.append(message)
+        first.setdefault(message.record.uid, message)
+    others = [m for m in messages if first[m.record.uid] is not m]
     return list(first.values()), others

@@ -1,0 +1,268 @@
+"""The door between asyncio and SQLite: one call at a time, cancelled for good or not at all."""
+
+import asyncio
+import threading
+import time
+
+import apsw
+import pytest
+
+from core.errors import (
+    NotAStoreError,
+    SchemaTooNewError,
+    StoreBusyError,
+    StoreError,
+    StoreReadOnlyError,
+)
+from core.store import migrations
+from core.store.connection import open_writer
+from core.store.store import READERS, Store
+from tests.unit.store.making import library, path_at, store_at
+
+ENDLESS = (
+    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4000000000)"
+    " SELECT count(*) FROM n"
+)
+
+
+def endless(db):
+    return db.execute(ENDLESS).get
+
+
+def count(db):
+    return db.execute("SELECT count(*) FROM meta").get
+
+
+def put(db, key):
+    db.execute("INSERT INTO meta VALUES (?, 'x')", (key,))
+
+
+def on_store(tmp_path, work, **more):
+    """Run ``work(store)`` on a loop of its own, and close the store whatever happens."""
+
+    async def run():
+        store = await Store.open(tmp_path / "profile", tokenizer=more.get("tokenizer"))
+        try:
+            return await work(store)
+        finally:
+            await asyncio.wait_for(store.close(), 10)
+
+    return asyncio.run(asyncio.wait_for(run(), 60))
+
+
+async def cancelled(task):
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+def test_what_is_written_is_read_by_every_reader(tmp_path):
+    async def work(store):
+        await store.write(put, "a")
+        return await asyncio.gather(*(store.read(count) for _ in range(8)))
+
+    assert on_store(tmp_path, work, tokenizer=library()) == [1] * 8
+
+
+def test_reading_cannot_write_and_sees_one_state(tmp_path):
+    async def work(store):
+        with pytest.raises(StoreReadOnlyError):
+            await store.read(put, "a")
+        started, go_on = threading.Event(), threading.Event()
+
+        def twice(db):
+            before = count(db)
+            started.set()
+            assert go_on.wait(10)
+            return before, count(db)
+
+        reading = asyncio.create_task(store.read(twice))
+        while not started.is_set():
+            await asyncio.sleep(0.001)
+        await store.write(put, "b")
+        go_on.set()
+        return await reading, await store.read(count)
+
+    assert on_store(tmp_path, work) == ((0, 0), 1)
+
+
+def test_two_readings_run_at_the_same_time(tmp_path):
+    async def work(store):
+        both = threading.Barrier(READERS)
+        await asyncio.gather(*(store.read(lambda db: both.wait(10)) for _ in range(READERS)))
+
+    on_store(tmp_path, work)
+
+
+def test_a_write_that_raises_leaves_nothing(tmp_path):
+    def put_and_fail(db):
+        put(db, "a")
+        raise MemoryError
+
+    async def work(store):
+        with pytest.raises(MemoryError):
+            await store.write(put_and_fail)
+        return await store.read(count)
+
+    assert on_store(tmp_path, work) == 0
+
+
+def test_sixty_cancelled_queries_kill_no_other(tmp_path):
+    async def work(store):
+        latencies = []
+        for _ in range(60):
+            task = asyncio.create_task(store.read(endless))
+            await asyncio.sleep(0.005)
+            started = time.perf_counter()
+            await cancelled(task)
+            assert await asyncio.gather(*(store.read(count) for _ in range(4))) == [0] * 4
+            latencies.append(time.perf_counter() - started)
+        return sorted(latencies)
+
+    latencies = on_store(tmp_path, work)
+    assert latencies[30] < 0.05
+    assert latencies[-1] < 1.0
+
+
+def test_a_reader_is_lent_again_only_when_its_thread_has_stopped(tmp_path):
+    """A cancelled call that takes no notice keeps its reader, and only its reader."""
+
+    async def work(store):
+        release, entered = threading.Event(), []
+
+        def stubborn(db):
+            entered.append(db)
+            assert release.wait(20)
+            return db.execute("SELECT 1").get
+
+        stuck = [asyncio.create_task(store.read(stubborn)) for _ in range(READERS)]
+        while len(entered) < READERS:
+            await asyncio.sleep(0.001)
+        for task in stuck:
+            await cancelled(task)
+        innocent = asyncio.create_task(store.read(count))
+        await asyncio.sleep(0.1)
+        assert not innocent.done()
+        release.set()
+        return await innocent
+
+    assert on_store(tmp_path, work) == 0
+
+
+def test_cancelling_before_the_turn_comes_runs_nothing(tmp_path):
+    async def work(store):
+        release = threading.Event()
+        first = asyncio.create_task(store.write(lambda db: release.wait(20)))
+        await asyncio.sleep(0.02)
+        second = asyncio.create_task(store.write(put, "never"))
+        await asyncio.sleep(0.02)
+        await cancelled(second)
+        release.set()
+        await first
+        return await store.read(count)
+
+    assert on_store(tmp_path, work) == 0
+
+
+def test_a_cancelled_write_is_rolled_back_and_the_next_goes_through(tmp_path):
+    def put_then_endless(db):
+        put(db, "never")
+        endless(db)
+
+    async def work(store):
+        task = asyncio.create_task(store.write(put_then_endless))
+        await asyncio.sleep(0.05)
+        await cancelled(task)
+        await store.write(put, "after")
+        return await store.read(lambda db: db.execute("SELECT key FROM meta").fetchall())
+
+    assert on_store(tmp_path, work) == [("after",)]
+
+
+def test_a_timeout_is_the_builtin_one(tmp_path):
+    async def work(store):
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.05):
+                await store.read(endless)
+        return await store.read(count)
+
+    assert on_store(tmp_path, work) == 0
+
+
+def test_closing_waits_for_what_runs_and_refuses_what_comes(tmp_path):
+    async def run():
+        store = await Store.open(tmp_path / "profile", tokenizer=None)
+        release = threading.Event()
+
+        def slowly(db):
+            assert release.wait(20)
+            put(db, "kept")
+
+        writing = asyncio.create_task(store.write(slowly))
+        given_up = asyncio.create_task(store.read(endless))
+        await asyncio.sleep(0.05)
+        given_up.cancel()
+        closing = asyncio.create_task(store.close())
+        await asyncio.sleep(0.05)
+        assert not closing.done()
+        with pytest.raises(StoreError, match="being closed"):
+            await store.read(count)
+        release.set()
+        await writing
+        await asyncio.wait_for(closing, 10)
+        await asyncio.wait([given_up])
+        assert given_up.cancelled()
+
+    asyncio.run(run())
+    db = open_writer(path_at(tmp_path), tokenizer=None)
+    assert count(db) == 1
+    db.close()
+
+
+def test_no_thread_is_left_behind(tmp_path):
+    async def work(store):
+        await cancelled(asyncio.create_task(store.read(endless)))
+
+    before = set(threading.enumerate())
+    on_store(tmp_path, work)
+    for thread in set(threading.enumerate()) - before:
+        thread.join(5)
+    assert set(threading.enumerate()) <= before
+
+
+def test_errors_of_sqlite_arrive_in_words(tmp_path):
+    def busy(db):
+        raise apsw.BusyError("database is locked")
+
+    async def work(store):
+        with pytest.raises(StoreBusyError, match=r"state\.db"):
+            await store.read(busy)
+        with pytest.raises(apsw.SQLError):  # a fault of ours stays one
+            await store.read(lambda db: db.execute("SELECT nonsense"))
+
+    on_store(tmp_path, work)
+
+
+def test_a_newer_store_is_read_and_says_why_it_is_not_written(tmp_path):
+    db = store_at(tmp_path)
+    db.pragma("user_version", migrations.NEWEST + 1)
+    db.close()
+
+    async def work(store):
+        assert store.read_only_reason is not None
+        assert "can be read but not written" in store.read_only_reason
+        with pytest.raises(SchemaTooNewError):
+            await store.write(put, "a")
+        return await store.read(count)
+
+    assert on_store(tmp_path, work) == 0
+
+
+def test_a_file_that_is_not_ours_is_refused_and_nothing_stays_open(tmp_path):
+    path = path_at(tmp_path)
+    path.parent.mkdir(mode=0o700)
+    path.write_bytes(b"something else " * 300)
+    path.chmod(0o600)
+    with pytest.raises(NotAStoreError, match="is not a store"):
+        on_store(tmp_path, count)
+    assert path.read_bytes() == b"something else " * 300
