@@ -44,7 +44,7 @@ def said_by(message: Json) -> Said:
     content = message.get("content")
     if isinstance(content, str):
         said.texts.append(content)
-    elif isinstance(content, Mapping):
+    elif isinstance(content, dict):
         kind = content.get("content_type")
         read = _READERS.get(kind) if isinstance(kind, str) else None
         if read is None:
@@ -79,7 +79,7 @@ def _read_parts(content: Json, said: Said) -> None:
         if isinstance(part, str):
             if part:
                 said.texts.append(part)
-        elif isinstance(part, Mapping):
+        elif isinstance(part, dict):
             _read_part(part, said)
         elif part is not None:
             said.unknown.append(f"part {type(part).__name__}")
@@ -102,7 +102,7 @@ def _pointers(part: Json) -> Iterator[str]:
         kind = str(part.get("content_type") or "asset").removesuffix("_asset_pointer")
         yield _reference(kind, part.get("size_bytes"), pointer)
     for inner in part.values():
-        if isinstance(inner, Mapping) and "asset_pointer" in inner:
+        if isinstance(inner, dict) and "asset_pointer" in inner:
             yield from _pointers(inner)
 
 
@@ -150,7 +150,7 @@ def _read_context(content: Json, said: Said) -> None:
     for value in content.values():
         if isinstance(value, str) and value and value != content.get("content_type"):
             said.texts.append(value)
-        elif isinstance(value, Mapping | list) and value:
+        elif isinstance(value, dict | list) and value:
             said.texts.append(json.dumps(value, ensure_ascii=False))
 
 
@@ -192,9 +192,9 @@ _READERS: dict[str, Callable[[Json, Said], None]] = {
 
 
 def _mapping(value: object) -> Json:
-    return value if isinstance(value, Mapping) else {}
+    return value if isinstance(value, dict) else {}
 
 
 def _mappings(value: object) -> Iterator[Json]:
     parts = value if isinstance(value, list) else []
-    return (part for part in parts if isinstance(part, Mapping))
+    return (part for part in parts if isinstance(part, dict))

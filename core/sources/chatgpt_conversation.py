@@ -56,7 +56,7 @@ class Conversation:
         messages, unknown = [], [UnknownRecord(what) for what in self.unknown]
         for step in walk(self._nodes, self.value.get("current_node")):
             message = self._nodes[step.key].get("message")
-            if isinstance(message, Mapping):
+            if isinstance(message, dict):
                 said = said_by(message)
                 messages.append(self._message(step, message, said))
                 unknown += [UnknownRecord(what) for what in said.unknown]
@@ -68,12 +68,12 @@ class Conversation:
 
     def _usable_nodes(self) -> Nodes:
         mapping = self.value.get("mapping")
-        if not isinstance(mapping, Mapping):
+        if not isinstance(mapping, dict):
             if mapping is not None:
                 self.unknown.append("mapping")
             return {}
-        self.unknown += ["node" for node in mapping.values() if not isinstance(node, Mapping)]
-        return {key: node for key, node in mapping.items() if isinstance(node, Mapping)}
+        self.unknown += ["node" for node in mapping.values() if not isinstance(node, dict)]
+        return {key: node for key, node in mapping.items() if isinstance(node, dict)}
 
     def _derived_id(self) -> str:
         """An id for a conversation without one: of its first node, which no edit changes."""
@@ -183,7 +183,7 @@ def _role_of(message: Json) -> str:
 
 
 def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
+    return value if isinstance(value, dict) else {}
 
 
 def _text(value: object) -> str | None:

@@ -88,13 +88,13 @@ def _newest(nodes: Nodes, parents: Mapping[str, str | None]) -> str:
     """The leaf with the latest time; without times the last one. Never empty: `nodes` is not."""
     inner = set(parents.values())
     leaves = [key for key in nodes if key not in inner] or list(nodes)
-    spoken = [key for key in leaves if isinstance(nodes[key].get("message"), Mapping)] or leaves
+    spoken = [key for key in leaves if isinstance(nodes[key].get("message"), dict)] or leaves
     return max(enumerate(spoken), key=lambda item: (_time(nodes[item[1]]), item[0]))[1]
 
 
 def _time(node: Mapping[str, Any]) -> float:
     message = node.get("message")
-    at = message.get("create_time") if isinstance(message, Mapping) else None
+    at = message.get("create_time") if isinstance(message, dict) else None
     return at if isinstance(at, int | float) and at == at else 0.0  # NaN equals nothing
 
 

@@ -48,6 +48,7 @@ class Table:
         self._encoding = str(db.pragma("encoding"))
         free = [n for n in ("rowid", "_rowid_", "oid") if n not in self.columns]
         self._rowid = free[0] if free else "rowid"
+        self._selects: dict[tuple[str, ...], str] = {}
 
     def rows(self, columns: Sequence[str]) -> Iterator[Row | BadSourceRecord]:
         """Yield every row that can be read, and one bad record for each gap between them.
@@ -83,8 +84,11 @@ class Table:
         return Row(rowid, self._decoded(found[1:])) if found else None
 
     def _select(self, columns: Sequence[str]) -> str:
-        wanted = [self._expression(c) for c in columns]
-        return f"SELECT {', '.join([self._rowid, *wanted])} FROM main.{_quoted(self.name)}"
+        key = tuple(columns)
+        if key not in self._selects:
+            wanted = ", ".join([self._rowid, *(self._expression(c) for c in columns)])
+            self._selects[key] = f"SELECT {wanted} FROM main.{_quoted(self.name)}"
+        return self._selects[key]
 
     def _expression(self, column: str) -> str:
         """Text as its bytes, everything else as it is."""
