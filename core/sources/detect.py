@@ -2,13 +2,15 @@
 
 import os
 import sys
+import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Protocol, cast
 
 from core.errors import SourceError
-from core.sources import claude_code, codex, codex_files, files, hermes, neutral
+from core.sources import archive, chatgpt, claude_code, codex, codex_files, files, hermes, neutral
+from core.sources.foreign_sqlite import is_sqlite
 from core.sources.records import Record, SourceIdentity
 from core.types import FoundSource
 
@@ -43,13 +45,14 @@ def _reader(module: ModuleType) -> Reader:
 
 # In the order in which they are asked: what a reader recognises, none before it does.
 READERS: Mapping[str, Reader] = {
-    reader.KIND: reader for reader in map(_reader, (hermes, claude_code, codex, neutral))
+    reader.KIND: reader for reader in map(_reader, (hermes, claude_code, codex, chatgpt, neutral))
 }
 """Every reader by the kind that it reads."""
 
-# Their files lie in one folder and are to be asked for together, folder by folder; the others
-# are asked once for everything below a folder.
-HOMES = frozenset({hermes.KIND})
+# Which of several files hold the same sessions, only their reader knows: Hermes asked for each
+# folder, Codex for the whole of it.
+CHOOSES_PER_FOLDER = frozenset({hermes.KIND})
+CHOOSES_PER_TREE = frozenset({codex.KIND})
 SUFFIXES = frozenset({".db", ".json", ".jsonl", ".ndjson", ".sqlite", ".zip", ".zst"})
 
 
@@ -78,12 +81,22 @@ def detect(path: Path) -> Reader | None:
     return next((r for r in READERS.values() if r.recognises(path)), None)
 
 
+def by_container(path: Path) -> Reader | None:
+    """Return the reader that can say what is wrong with a zip or database nobody recognises."""
+    if archive.is_zip(path):
+        return READERS[chatgpt.KIND]
+    if is_sqlite(path):
+        return READERS[hermes.KIND]
+    return None
+
+
 def home_of(folder: Path) -> Reader | None:
     """Return the reader whose program laid the folder out as its own home, or None.
 
     Such a folder holds much that is no history, and its reader knows what is.
     """
-    if hermes.recognises_database(folder / hermes.DATABASE):
+    database = folder / hermes.DATABASE
+    if database.is_file() and hermes.recognises_database(database):
         return READERS[hermes.KIND]
     if codex_files.is_home(folder):
         return READERS[codex.KIND]
@@ -108,7 +121,8 @@ def found_on_this_machine(
     env = os.environ if env is None else env
     home = Path.home() if home is None else home
     looks = (_hermes, _claude_code, _codex)
-    return [each for look in looks if (each := look(env, home)) is not None]
+    found = [each for look in looks if (each := look(env, home)) is not None]
+    return [*found, *_chatgpt(home)]
 
 
 def _claude_code(env: Mapping[str, str], home: Path) -> FoundSource | None:
@@ -148,6 +162,41 @@ def _hermes(env: Mapping[str, str], home: Path) -> FoundSource | None:
     databases = [root / hermes.DATABASE, *sorted(root.glob(f"profiles/*/{hermes.DATABASE}"))]
     size = sum(path.stat().st_size for path in databases if path.is_file())
     return _found(hermes.KIND, root, "Hermes", None, size)
+
+
+def _chatgpt(home: Path) -> Iterator[FoundSource]:
+    """Exports among the downloads, known by what they hold."""
+    downloads = home / "Downloads"
+    if not downloads.is_dir():
+        return
+    for path in sorted(downloads.iterdir()):
+        try:
+            is_export = _is_chatgpt_zip(path) or _is_chatgpt_folder(path)
+        except OSError:
+            continue  # not ours to judge: it may be a download that is not finished
+        if is_export:
+            size = path.stat().st_size if path.is_file() else sum(s for _, s in _sizes(path, ("",)))
+            yield _found(chatgpt.KIND, path, f"ChatGPT export {path.stem}", None, size)
+
+
+def _is_chatgpt_zip(path: Path) -> bool:
+    if path.suffix != ".zip" or not path.is_file():
+        return False
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return _are_chatgpt({Path(name).name for name in archive.namelist()})
+    except (zipfile.BadZipFile, NotImplementedError, ValueError):
+        return False
+
+
+def _is_chatgpt_folder(path: Path) -> bool:
+    return path.is_dir() and _are_chatgpt({each.name for each in path.iterdir()})
+
+
+def _are_chatgpt(names: set[str]) -> bool:
+    """Whether an export of these entries is ChatGPT's; Claude.ai's has its own beside them."""
+    talks = any(n.startswith("conversations") and n.endswith(".json") for n in names)
+    return talks and "users.json" not in names
 
 
 def _found(kind: str, path: Path, name: str, sessions: int | None, size: int) -> FoundSource:

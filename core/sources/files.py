@@ -6,7 +6,7 @@ import hashlib
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -34,11 +34,7 @@ _WIDE = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 
 @dataclass(frozen=True, slots=True)
 class FileStamp:
-    """What tells one state of one file from another without reading it.
-
-    `mtime_ns` is the later of the times of its bytes and of its entry: whoever puts back the
-    first changes the second.
-    """
+    """What tells one state of one file from another without reading it."""
 
     device: int
     inode: int
@@ -52,12 +48,25 @@ def stamp(path: Path) -> FileStamp:
     Raises:
         SourceError: there is none, or it is a folder, a pipe or a device.
     """
+    return _stamp(_stat(path))
+
+
+def strict_stamp(path: Path) -> FileStamp:
+    """Return a stamp whose time is the later of the times of the bytes and of the entry.
+
+    Whoever puts back the first changes the second. So does a new link to the file.
+    """
+    found = _stat(path)
+    return replace(_stamp(found), mtime_ns=max(found.st_mtime_ns, found.st_ctime_ns))
+
+
+def _stat(path: Path) -> os.stat_result:
     try:
         found = path.stat()
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         raise SourceError(_words(path, error), path=str(path)) from error
     _check_regular(path, found.st_mode)
-    return _stamp(found)
+    return found
 
 
 @contextlib.contextmanager

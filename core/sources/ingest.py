@@ -32,7 +32,7 @@ from core.types import FileReport, ImportReport, IndexName, Progress
 FIRST_BATCH = 1000
 SMALLEST_BATCH = 50
 LARGEST_BATCH = 5000
-AIM_S = 0.15
+AIM_S = 0.12
 """How long a transaction should take; 0.25 s is what another writer may have to wait."""
 
 P = ParamSpec("P")

@@ -13,7 +13,7 @@ from pathlib import Path
 from core.errors import SourceError
 from core.history.sources import KnownFile
 from core.sources import detect, files
-from core.sources.detect import HOMES, Reader
+from core.sources.detect import CHOOSES_PER_FOLDER, CHOOSES_PER_TREE, Reader
 from core.sources.files import CREDENTIAL_NAMES, FileStamp
 from core.sources.lines import without_surrogates
 from core.types import FileReport
@@ -104,7 +104,7 @@ class _Planner:
 
     def file(self, path: Path, forced: Reader | None) -> None:
         """Plan a file that was named: not to know it is a failure."""
-        reader = forced or detect.detect(path)
+        reader = forced or detect.detect(path) or detect.by_container(path)
         if reader is None:
             if files.stamp(path).size == 0:
                 self.plan.skip(_name(path), "the file is empty")
@@ -134,13 +134,13 @@ class _Planner:
         self._note_gone(folder, None)
 
     def _of_kind(self, folder: Path, reader: Reader, recognised: list[Path]) -> None:
-        """Plan the files of one kind that their reader would read of the folder itself."""
-        if reader.KIND in HOMES:
-            listed = [
-                p for f in dict.fromkeys(p.parent for p in recognised) for p in reader.files(f)
-            ]
-        else:
+        """Plan the files of one kind, less those that its reader leaves to another of them."""
+        listed = recognised
+        if reader.KIND in CHOOSES_PER_TREE:
             listed = list(reader.files(folder))
+        elif reader.KIND in CHOOSES_PER_FOLDER:
+            folders = dict.fromkeys(path.parent for path in recognised)
+            listed = [path for each in folders for path in reader.files(each)]
         ours = set(recognised)
         for path in dict.fromkeys(listed):
             if path in ours:
@@ -248,11 +248,14 @@ class _Planner:
 
 
 def _stamp(path: Path, reader: Reader) -> FileStamp:
-    """The stamp of a file, with those of the files that its reader reads along with it."""
-    stamp = files.stamp(path)
+    """The stamp of a file, with those of the files that its reader reads along with it.
+
+    A reader that reads several may link to them, which is no change.
+    """
     beside = getattr(reader, "stat_paths", None)
     if beside is None:
-        return stamp
+        return files.strict_stamp(path)
+    stamp = files.stamp(path)
     size, changed_ns = stamp.size, stamp.mtime_ns
     for other in beside(path):
         if other != path:
