@@ -17,7 +17,7 @@ from app.controllers.places import Places
 from app.messages import describe
 from app.models.transcript import MOST, STEP, Side, Transcript
 from app.render import runs
-from app.render.folded import CHUNK_CHARS
+from app.render.cost import PIECE_CHARS
 from app.tasks import TaskScope
 from app.views.conversation_pane import ConversationPane
 from core.errors import CoreError
@@ -270,6 +270,8 @@ class ContextController(QObject):
             self._on_more_wanted("before" if key == "before" else "after")
         elif action == "all":
             self.show_all("before" if key == "before" else "after")
+        elif action == "rest":
+            self._show_more(key)
         elif action == "link":
             self._pane.link_bar.ask(self._transcript.link(key, number))
         elif action == "code":
@@ -278,8 +280,6 @@ class ContextController(QObject):
             return
         elif action == "anchor":
             self._go_to(message.id, hold=key)
-        elif action == "rest":
-            self._tasks.start("context-rest", self._read_on(message))
         elif action in ("copy", "cite", "ref"):
             self._copy(action, message)
 
@@ -305,15 +305,22 @@ class ContextController(QObject):
         if self._session is not None:
             self._clips.put(link_to(self._session, self._transcript.anchor()))
 
+    def _show_more(self, key: str) -> None:
+        """Show the next piece of a long text; read it first where it is not loaded."""
+        message = self._transcript.show_more(key)
+        if message is None:
+            self._drawing.soon()
+        else:
+            self._tasks.start("context-rest", self._read_on(message))
+
     async def _read_on(self, message: Message) -> None:
-        """Show the next 32,768 characters of a message that was cut."""
         read = await self._read(
-            message_text, message.id, offset=len(message.content), chars=CHUNK_CHARS
+            message_text, message.id, offset=len(message.content), chars=PIECE_CHARS
         )
         if read is not None and self._transcript.message(message.id) is not None:
             text, total = read
             self._transcript.put_text(message.id, message.content + text, total)
-            self._drawing.soon(Wish(hold=self._transcript.key_of(message.id)))
+            self._drawing.soon()
 
     # What is said about the place
 

@@ -115,10 +115,10 @@ class Drawing(QObject):
             scale=theme.text_scale(),
             width_px=self._width,
         )
-        page, session = self._transcript.page, self.session
+        session = self.session
         folder = (session.cwd if session else None) or ""
         model = (session.model if session else None) or ""
-        return Scene(style, self.marker, page.anchor_id, folder, model, page.choices)
+        return Scene(style, self.marker, folder=folder, model=model)
 
     def _on_width_changed(self, width: int) -> None:
         if width // _WIDTH_STEP * _WIDTH_STEP != self._width:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from app.render import cost
 from app.render.item import Item
 from app.render.page import Kept, Page
 from core.types import Bookends, Message, Window
@@ -127,6 +128,15 @@ class Transcript:
         )
 
     # The reader's choices
+
+    def show_more(self, key: str) -> Message | None:
+        """Show one more piece of a text; returns its message when more of it has to be read."""
+        count = self.page.pieces.get(key, 0) + 1
+        self.page = replace(self.page, pieces={**self.page.pieces, key: count})
+        message = self.message_of(key)
+        if message is None or not message.truncated or key.startswith("th"):
+            return None
+        return message if count >= len(cost.pieces(message.content)) else None
 
     def choose(self, key: str, choice: str) -> None:
         """Make or take back a choice about an item (see `Scene.choices`)."""

@@ -14,9 +14,9 @@ def paragraph(sheet: Sheet, runs: list[Run], *, top: int = 8, css: str = "") -> 
     return f'<p style="margin:{top}px 0 0 0;{look}">{sheet.text(runs)}</p>'
 
 
-def plain(sheet: Sheet, text: str, *, top: int = 2) -> str:
+def plain(sheet: Sheet, text: str, *, top: int = 2, css: str = "") -> str:
     """Return text as it was written, unformatted."""
-    return paragraph(sheet, [Run(text)], top=top)
+    return paragraph(sheet, [Run(text)], top=top, css=css)
 
 
 def code(

@@ -3,7 +3,9 @@
 A fold that holds a match opens by itself; the reader's choice turns that around.
 """
 
-from app.render import blocks, gist, safe_text, tool_inside, tool_line, words
+from dataclasses import dataclass
+
+from app.render import blocks, cost, gist, safe_text, tool_inside, tool_line, words
 from app.render.item import ROLE_INKS, Item, Scene, item
 from app.render.runs import Run
 from app.render.sheet import Sheet
@@ -12,7 +14,6 @@ from app.render.tool_line import ToolUse
 from app.render.words import translate
 from core.types import Message, Origin, Role
 
-CHUNK_CHARS = 32_768
 _BADGE_PX = 180
 
 
@@ -21,19 +22,33 @@ def is_folded_kind(message: Message) -> bool:
     return message.role is Role.SYSTEM or message.origin in (Origin.INJECTED, Origin.SYNTHETIC)
 
 
-def left_of(message: Message) -> int:
-    """Return how many characters of a message's content were not read."""
-    return max(0, message.content_length - len(message.content)) if message.truncated else 0
+def text_key(message: Message, *, reasoning: bool = False) -> str:
+    """Return the name of a message's text, by which more of it is asked for."""
+    return f"{'th' if reasoning else 'm'}{message.id}"
 
 
-def rest_link(sheet: Sheet, message: Message) -> str:
-    """Return the line that reads on in a cut message; '' when it is whole."""
-    left = left_of(message)
-    if not left:
+def rest_link(sheet: Sheet, key: str, shown: str, total: int, ahead: str) -> str:
+    """Return the line that shows more of a text; '' when all of it is shown.
+
+    Args:
+        sheet: what the line is written on.
+        key: the text's `text_key`.
+        shown: what is shown of it.
+        total: how many characters it has.
+        ahead: the next piece where it is loaded, else ''.
+    """
+    left = total - len(shown)
+    if left <= 0:
         return ""
-    more = words.rest(min(left, CHUNK_CHARS), left)
-    href = f"do:rest/m{message.id}"
-    return blocks.note(sheet, link(href, more, sheet.style.tokens.accent), top=6)
+    more = words.rest(min(left, len(ahead) or cost.PIECE_CHARS), left)
+    return blocks.note(sheet, link(f"do:rest/{key}", more, sheet.style.tokens.accent), top=6)
+
+
+def cut(scene: Scene, key: str, text: str) -> tuple[list[str], str]:
+    """Return the pieces of a text that are shown, and the next one if it is loaded."""
+    count = scene.shown_of(key)
+    pieces = cost.pieces(text, count + 1)
+    return pieces[:count], pieces[count] if count < len(pieces) else ""
 
 
 def thinking(scene: Scene, message: Message) -> Item:
@@ -41,7 +56,9 @@ def thinking(scene: Scene, message: Message) -> Item:
     text = message.reasoning or ""
     sheet = Sheet(f"th{message.id}", scene.style, scene.marker)
     name, told = translate("viewer", "Thinking"), words.characters(len(text))
-    return _text(scene, sheet, message, (icon("thinking", "text3"), name, told, "text3"), text)
+    key = text_key(message, reasoning=True)
+    line = (icon("thinking", "text3"), name, told, "text3")
+    return _text(scene, sheet, message, line, _Text(key, text, len(text)))
 
 
 def system(scene: Scene, message: Message) -> Item:
@@ -54,20 +71,31 @@ def system(scene: Scene, message: Message) -> Item:
     told = f"{gist.label(message.content)}, {words.characters(message.content_length)}"
     ink = ROLE_INKS[Role.SYSTEM]
     line = (icon("role-system", ink), name, told, ink)
-    return _text(scene, sheet, message, line, message.content)
+    text = _Text(text_key(message), message.content, message.content_length)
+    return _text(scene, sheet, message, line, text)
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """A text by its key, as far as it is loaded, and its whole length."""
+
+    key: str
+    loaded: str
+    length: int
 
 
 def _text(
-    scene: Scene, sheet: Sheet, message: Message, line: tuple[str, str, str, str], text: str
+    scene: Scene, sheet: Sheet, message: Message, line: tuple[str, str, str, str], text: _Text
 ) -> Item:
     image, name, told, ink = line
-    is_open = bool(scene.marker(text)) != scene.chose(sheet.key, "fold")
+    is_open = bool(scene.marker(text.loaded)) != scene.chose(sheet.key, "fold")
     is_anchor = message.id == scene.anchor_id and sheet.key.startswith("m")
     body = ""
     if is_open:
-        body = blocks.plain(sheet, text[: tool_inside.ALL_CHARS], top=0)
-        if sheet.key.startswith("m"):
-            body += rest_link(sheet, message)
+        quiet = f"{scene.style.read(14, 22)};color:{scene.style.tokens.text2}"
+        shown, ahead = cut(scene, text.key, text.loaded)
+        body = "".join(blocks.plain(sheet, piece, top=0, css=quiet) for piece in shown)
+        body += rest_link(sheet, text.key, "".join(shown), text.length, ahead)
     row = _row(sheet, image, (name, told, ink), is_open=is_open, is_anchor=is_anchor)
     return item(sheet, _table(sheet, row, body, is_anchor=is_anchor), message)
 
@@ -96,16 +124,24 @@ def tool(scene: Scene, key: str, use: ToolUse, message: Message) -> Item:
     )
     body = ""
     if is_open:
-        shown = tool_inside.Shown(
+        how = tool_inside.Shown(
             whole=scene.chose(key, "whole"),
             raw=scene.chose(key, "raw"),
             around_match=by_match and not scene.chose(key, "open"),
         )
-        body = tool_inside.html(sheet, use, shown)
+        if use.call is not None:
+            body = tool_inside.arguments(sheet, use.call, how)
         if use.result is not None:
-            body += rest_link(sheet, use.result)
+            body += _result(scene, sheet, use.result, how)
     last = max(each.number for each in (message, use.result or message))
     return item(sheet, _table(sheet, row, body, is_anchor=is_anchor), message, ids=ids, last=last)
+
+
+def _result(scene: Scene, sheet: Sheet, result: Message, how: tool_inside.Shown) -> str:
+    key = text_key(result)
+    shown, ahead = cut(scene, key, result.content)
+    html = tool_inside.result(sheet, shown, how)
+    return html + rest_link(sheet, key, "".join(shown), result.content_length, ahead)
 
 
 def _row(

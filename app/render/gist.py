@@ -10,7 +10,7 @@ from core.types import Message, Origin, Role, ToolCall
 _PARSED_CHARS = 200_000
 # The argument that tells most, in the order of telling; names of several agents.
 _TELLING = (
-    "command", "cmd", "file_path", "filename", "path", "notebook_path", "pattern", "query",
+    "command", "cmd", "pattern", "query", "file_path", "filename", "path", "notebook_path",
     "url", "uri", "skill", "description", "prompt", "question", "message", "text", "code",
     "name", "title", "id",
 )  # fmt: skip

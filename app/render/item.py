@@ -45,7 +45,8 @@ class Scene:
     """What one rendering has in common for all its messages.
 
     `choices` are what the reader did to items by key: `fold` (toggled against its own
-    default), `open`, `whole`, `raw`, `anyway`, `formatted`.
+    default), `open`, `whole`, `raw`, `anyway`. `pieces` are how many pieces of a long text
+    are shown beyond the first, by `text_key`.
     """
 
     style: Style
@@ -54,6 +55,11 @@ class Scene:
     folder: str = ""
     model: str = ""
     choices: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    pieces: Mapping[str, int] = field(default_factory=dict)
+
+    def shown_of(self, key: str) -> int:
+        """Return how many pieces of a text are shown."""
+        return 1 + self.pieces.get(key, 0)
 
     def chose(self, key: str, choice: str) -> bool:
         """Tell whether the reader chose this for the item."""

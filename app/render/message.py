@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from app import formatting
 from app.render import blocks, folded, safe_text, words
 from app.render.blocks import note
-from app.render.folded import CHUNK_CHARS
 from app.render.item import ROLE_INKS, Item, Scene, item
 from app.render.runs import Run
 from app.render.sheet import Sheet
@@ -32,8 +31,7 @@ def items(scene: Scene, message: Message, results: Mapping[str, Message]) -> lis
     if folded.is_folded_kind(message):
         return [*made, folded.system(scene, message)]
     if message.content.strip() or message.media_refs or not (message.tool_calls or made):
-        made.append(_spoken(scene, message))
-        made.extend(_chunks(scene, message))
+        made.extend(_spoken(scene, message))
     for index, call in enumerate(message.tool_calls):
         use = ToolUse(call, message, results.get(call.id or ""))
         made.append(folded.tool(scene, f"t{message.id}.{index}", use, message))
@@ -50,41 +48,38 @@ def role_sign(message: Message) -> tuple[str, str]:
     return f"role-{role.value}", ROLE_INKS[role]
 
 
-def _spoken(scene: Scene, message: Message) -> Item:
-    """Return what a person or a model said, under its header line."""
+def _spoken(scene: Scene, message: Message) -> list[Item]:
+    """Return what a person or a model said: under its header, then what was read on, plain."""
+    key = folded.text_key(message)
+    shown, ahead = folded.cut(scene, key, message.content)
+    whole = "".join(shown)
     is_anchor = message.id == scene.anchor_id
-    ground = is_anchor or message.role is Role.USER
-    sheet = Sheet(f"m{message.id}", scene.style, scene.marker, on_ground=ground)
-    text = message.content[:CHUNK_CHARS]
-    body = _body(scene, sheet, text)
-    if len(message.content) <= CHUNK_CHARS:
-        body += folded.rest_link(sheet, message)
-    body += "".join(_picture(sheet, ref) for ref in message.media_refs)
-    inner = _header(scene, sheet, message, is_anchor=is_anchor) + body
+    on_ground = is_anchor or message.role is Role.USER
+    sheets = [
+        Sheet(f"{key}.{n}" if n else key, scene.style, scene.marker, on_ground=on_ground)
+        for n in range(len(shown))
+    ]
+    inner = [_header(scene, sheets[0], message, is_anchor=is_anchor)]
+    inner[0] += _body(scene, sheets[0], shown[0])
+    inner += [blocks.plain(*pair, top=0) for pair in zip(sheets[1:], shown[1:], strict=True)]
+    inner[-1] += folded.rest_link(sheets[-1], key, whole, message.content_length, ahead)
+    inner[-1] += "".join(_picture(sheets[-1], ref) for ref in message.media_refs)
     image = icon(f"role-{message.role.value}", ROLE_INKS[message.role])
-    looks = scene.style.script(text)
-    html = _band(scene.style, image, inner, _ground(scene, message), css=looks)
-    return item(sheet, html, message)
+    look, ground = scene.style.script(shown[0]), _ground(scene, message)
+    return [
+        item(
+            sheet,
+            _band(scene.style, "" if n else image, text, ground, css=look, joined=n > 0),
+            message,
+        )
+        for n, (sheet, text) in enumerate(zip(sheets, inner, strict=True))
+    ]
 
 
 def _ground(scene: Scene, message: Message) -> str:
     if message.id == scene.anchor_id:
         return "anchor"
     return "sunken" if message.role is Role.USER else ""
-
-
-def _chunks(scene: Scene, message: Message) -> list[Item]:
-    """Return what was read on beyond the first 32,768 characters, plain, piece by piece."""
-    made: list[Item] = []
-    text = message.content
-    for number, start in enumerate(range(CHUNK_CHARS, len(text), CHUNK_CHARS), 1):
-        sheet = Sheet(f"m{message.id}.{number}", scene.style, scene.marker)
-        inner = blocks.plain(sheet, text[start : start + CHUNK_CHARS], top=0)
-        if start + CHUNK_CHARS >= len(text):
-            inner += folded.rest_link(sheet, message)
-        html = _band(scene.style, "", inner, _ground(scene, message), joined=True)
-        made.append(item(sheet, html, message))
-    return made
 
 
 def _body(scene: Scene, sheet: Sheet, text: str) -> str:

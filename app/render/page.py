@@ -6,7 +6,7 @@ only those.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from app.render import blocks, gist, message, safe_text, words
 from app.render.item import Item, Scene
@@ -41,6 +41,7 @@ class Page:
     anchor_id: int | None = None
     reading: bool = False
     choices: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    pieces: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def head(self) -> tuple[Message, ...]:
@@ -76,9 +77,10 @@ def build(page: Page, scene: Scene, kept: Kept) -> tuple[tuple[Item, ...], Kept]
 
     Args:
         page: what is loaded.
-        scene: the look, the marks, the reader's choices (those of the page hold).
+        scene: the look and the marks; its anchor and the reader's choices are the page's.
         kept: from the rendering before; a message that did not change is taken from it.
     """
+    scene = replace(scene, anchor_id=page.anchor_id, choices=page.choices, pieces=page.pieces)
     results = _results(page.messages + page.tail if page.reading else page.messages)
     maker = _Maker(page, scene, kept, results)
     made: list[Item] = []
@@ -122,8 +124,8 @@ class _Maker:
         self._kept = kept
         self._results = results
         self._merged = {each.id for each in results.values()}
-        self._choices: dict[int, list[tuple[str, frozenset[str]]]] = {}
-        for key, chosen in page.choices.items():
+        self._choices: dict[int, list[tuple[str, object]]] = {}
+        for key, chosen in (*page.choices.items(), *page.pieces.items()):
             owner = _OWNER.match(key)
             if owner:
                 self._choices.setdefault(int(owner[1]), []).append((key, chosen))
@@ -140,7 +142,8 @@ class _Maker:
         }
         wanted = {each.id, *(result.id for result in results.values())}
         anchor = self._page.anchor_id if self._page.anchor_id in wanted else None
-        stamp = (each, tuple(results.values()), anchor, *self._common(each))
+        chosen = tuple(pair for owner in sorted(wanted) for pair in self._choices.get(owner, ()))
+        stamp = (each, tuple(results.values()), anchor, chosen, *self._common())
         known = self._kept.get(f"m{each.id}")
         if known is None or known[0] != stamp:
             known = (stamp, tuple(message.items(self._scene, each, results)))
@@ -151,17 +154,16 @@ class _Maker:
         """Return a message as one line; in full when the reader opened it."""
         if "fold" in self._page.choices.get(f"b{each.id}", ()):
             return self.message(each)
-        stamp = (each, None, None, *self._common(each))
+        stamp = (each, None, None, None, *self._common())
         known = self._kept.get(f"b{each.id}")
         if known is None or known[0] != stamp:
             known = (stamp, (_bookend(self._scene, each),))
         self.made[f"b{each.id}"] = known
         return known[1]
 
-    def _common(self, each: Message) -> tuple[object, ...]:
+    def _common(self) -> tuple[object, ...]:
         scene = self._scene
-        choices = tuple(self._choices.get(each.id, ()))
-        return scene.style, scene.marker, scene.folder, scene.model, choices
+        return scene.style, scene.marker, scene.folder, scene.model
 
 
 def _label(style: Style, which: str, count: int, total: int) -> Item:

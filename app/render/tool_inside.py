@@ -1,19 +1,20 @@
 """What a tool call holds when unfolded: its arguments, its result."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.render import blocks, gist, safe_text, words
+from app.render import blocks, cost, gist, safe_text, words
 from app.render.blocks import note
 from app.render.runs import Marker
 from app.render.sheet import Sheet
 from app.render.style import link
-from app.render.tool_line import ToolUse, difference
+from app.render.tool_line import difference
 from app.render.words import translate
 from core.types import ToolCall
 
 SHOWN_CHARS = 4_000
-ALL_CHARS = 65_536
+ALL_CHARS = 16_384
 _SMALL_CHARS = 120
 _AROUND = (3, 8)  # lines before and after a match in a block that opened itself
 _LANGUAGES = {"command": "bash", "cmd": "bash", "code": "python"}
@@ -23,7 +24,7 @@ _LANGUAGES = {"command": "bash", "cmd": "bash", "code": "python"}
 class Shown:
     """How much of a call is shown.
 
-    `whole`: up to 65,536 characters of each argument instead of 4,000. `raw`: the result with
+    `whole`: up to 16,384 characters of each argument instead of 4,000. `raw`: the result with
     its terminal codes made visible. `around_match`: a long result only around its first match,
     because it opened by itself.
     """
@@ -33,12 +34,9 @@ class Shown:
     around_match: bool = False
 
 
-def html(sheet: Sheet, use: ToolUse, shown: Shown) -> str:
-    """Return what an unfolded call shows: its arguments, then its result."""
-    parts = [] if use.call is None else _arguments(sheet, use.call, whole=shown.whole)
-    if use.result is not None:
-        parts.append(_result(sheet, use.result.content, shown))
-    return "".join(parts)
+def arguments(sheet: Sheet, call: ToolCall, how: Shown) -> str:
+    """Return a call's arguments: short ones together, long ones and edits each in a block."""
+    return "".join(_arguments(sheet, call, whole=how.whole))
 
 
 def _arguments(sheet: Sheet, call: ToolCall, *, whole: bool) -> list[str]:
@@ -71,18 +69,23 @@ def _arguments(sheet: Sheet, call: ToolCall, *, whole: bool) -> list[str]:
 
 def _cut_block(sheet: Sheet, text: str, language: str, title: str, *, whole: bool) -> str:
     cap = ALL_CHARS if whole else SHOWN_CHARS
-    html = blocks.code(sheet, text[:cap], language, title=title, top=2)
-    left = len(text) - cap
+    shown = cost.pieces(text[:cap], 1)[0]
+    html = blocks.code(sheet, shown, language, title=title, top=4)
+    left = len(text) - len(shown)
     if left <= 0:
         return html
-    more = words.rest(min(left, ALL_CHARS - SHOWN_CHARS), left)
     if whole:
-        more = translate("viewer", "%1 not shown; copy takes up to here")
-        return html + note(sheet, more.replace("%1", words.characters(left)))
+        more = translate("viewer", "%1 not shown").replace("%1", words.characters(left))
+        return html + note(sheet, more)
+    more = words.rest(min(left, ALL_CHARS - len(shown)), left)
     return html + note(sheet, link(sheet.act("whole"), more, sheet.style.tokens.accent))
 
 
-def _result(sheet: Sheet, content: str, how: Shown) -> str:
+def result(sheet: Sheet, pieces: Sequence[str], how: Shown) -> str:
+    """Return a call's result, each piece in a block; terminal codes are left out or named."""
+    content = "".join(pieces)
+    if not content:
+        return note(sheet, translate("viewer", "The result is empty."))
     clean = safe_text.without_terminal_codes(content)
     text = content if how.raw else clean
     title = f"{translate('viewer', 'result')} · {words.lines(text.count(chr(10)) + 1)}"
@@ -90,13 +93,23 @@ def _result(sheet: Sheet, content: str, how: Shown) -> str:
     if clean != content:
         word = translate("viewer", "clean") if how.raw else translate("viewer", "raw")
         more = link(sheet.act("raw"), word, sheet.style.tokens.accent) + "&nbsp;&nbsp;"
-    if not text:
-        return note(sheet, translate("viewer", "The result is empty."))
-    shown = around_match(text, sheet.marker) if how.around_match else text
-    if shown is not text:
-        word = translate("viewer", "show the whole result")
-        more = link(sheet.act("open"), word, sheet.style.tokens.accent) + "&nbsp;&nbsp;"
-    return blocks.code(sheet, shown, "", title=title, top=6, more=more)
+    if how.around_match:
+        near = around_match(text, sheet.marker)
+        if near is not text:
+            word = translate("viewer", "show the whole result")
+            more = link(sheet.act("open"), word, sheet.style.tokens.accent) + "&nbsp;&nbsp;"
+            return blocks.code(sheet, near, "", title=title, top=4, more=more)
+    return "".join(
+        blocks.code(
+            sheet,
+            piece,
+            "",
+            title=translate("viewer", "more") if number else title,
+            top=4,
+            more="" if number else more,
+        )
+        for number, piece in enumerate(cost.pieces(text))
+    )
 
 
 def around_match(text: str, marker: Marker) -> str:

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from app import theme
 from app.text_ranges import one_line
-from app.views.parts import Button, Icon, Text
+from app.views.parts import Button, Icon, Text, restyle
 
 ALLOWED = frozenset({"http", "https", "mailto"})
 _SHOWN_CHARS = 600
@@ -79,6 +79,9 @@ class LinkBar(QFrame):
         url = target_of(target)
         self._target = target
         may_open = url.isValid()
+        self.setProperty("kind", "info" if may_open else "warn")
+        self._icon.show_icon("link" if may_open else "warning", "accent" if may_open else "warn")
+        restyle(self)
         self.title.setText(
             self.tr("Open this link?") if may_open else self.tr("This kind of link is not opened.")
         )
