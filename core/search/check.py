@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import apsw
 
 from core.search.sql import places
-from core.search.term import ascii_lower, pattern
+from core.search.term import ascii_lower, is_in
 from core.search.tree import Node, holds
 from core.text import INDEXED_CHARS, TOOL_INDEXED_CHARS
 
@@ -44,7 +44,7 @@ def columns_sql(*, whole: bool) -> str:
 def fulfils(columns: Iterable[str | None], tree: Node) -> bool:
     """Tell whether the texts of a message fulfil `tree`; a term stands within one of them."""
     texts = [ascii_lower(text) for text in columns if text]
-    return holds(tree, lambda term: any(pattern(term).search(text) for text in texts))
+    return holds(tree, lambda term: any(is_in(term, text) for text in texts))
 
 
 class Checker:

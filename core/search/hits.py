@@ -8,7 +8,7 @@ import apsw
 from core.history.sessions import session_by_id
 from core.search.collect import Found
 from core.search.scope import Scope, session_in
-from core.search.snippet import Snippet, make_snippet, marks_of
+from core.search.snippet import Snippet, make_snippet
 from core.search.sql import places
 from core.search.term import Term
 from core.types import Hit, MessageState, Origin, Role, Session
@@ -77,10 +77,6 @@ def _hit(found: Found, body: _Body, session: Session, terms: Sequence[Term]) -> 
 
 
 def _snippet(body: _Body, terms: Sequence[Term]) -> Snippet:
-    """Return the snippet of the text that shows most terms; of equals the content."""
     name = f"{body.tool_name}: {body.content}" if body.tool_name else ""
     texts = [text for text in (body.content, body.tool_calls_text, name) if text]
-    if not texts:
-        return Snippet("", ())
-    shown = [len({mark.term for mark in marks_of(terms, text, per_term=1)}) for text in texts]
-    return make_snippet(terms, texts[shown.index(max(shown))])
+    return make_snippet(terms, texts) if texts else Snippet("", ())

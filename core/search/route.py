@@ -201,4 +201,5 @@ def with_one_scan(parts: Iterable[Part]) -> tuple[Part, ...]:
 
 def _any_rows(rows: Iterable[str], *others: str) -> str:
     given = [each for each in (*rows, *others) if each]
-    return given[0] if len(given) == 1 else " OR ".join(f"({each})" for each in given)
+    text = " OR ".join(f"({each})" for each in given)
+    return f"({text})" if len(given) > 1 else text

@@ -13,7 +13,7 @@ from core.search.attempts import Attempt, Attempts
 from core.search.hits import read_hits
 from core.search.language import Query, parse
 from core.search.route import Indexes, Tools
-from core.search.scope import IS_CJK_TOOL, count, counted, left_out, messages_in, scope_of
+from core.search.scope import IS_CJK_TOOL, count, counted, left_out, scope_of
 from core.search.sql import Sql, both
 from core.search.why import why
 from core.store.deadline import deadline
@@ -90,9 +90,9 @@ def _answer(
     found = collected.result.found
     hits = read_hits(db, found[page.offset : page.end], attempt.sought, scope)
     left = _left_out(db, attempts, attempt)
-    searched = _within(db, BOUND_S, lambda: messages_in(db, scope))
-    if searched is None:
-        searched = counted(db, scope)
+    searched = counted(db, scope)
+    if scope.is_narrowed:
+        searched = _within(db, BOUND_S, lambda: count(db, scope.where)) or searched
     tools_left = left.get("tool", 0)
     is_title = not hits and not collected.total and bool(attempts.titles)
     path: SearchPath = "title" if is_title else attempt.path

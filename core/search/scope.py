@@ -71,6 +71,11 @@ class Scope:
     leaves_trash: bool
     whole_tool_rows: bool
 
+    @property
+    def is_narrowed(self) -> bool:
+        """True when counters alone do not tell how many messages there are in it."""
+        return self.filters is not EVERYTHING or self.leaves_trash
+
 
 def scope_of(db: apsw.Connection, request: SearchRequest) -> Scope:
     """Return the scope of a request.
@@ -109,13 +114,6 @@ def session_in(db: apsw.Connection, scope: Scope, message_id: int, owner: int) -
         (message_id, *named.bindings, owner),
     ).get
     return owner if found is None else int(found)
-
-
-def messages_in(db: apsw.Connection, scope: Scope) -> int:
-    """Return how many messages the scope has; a few rows, unless it is narrowed by the user."""
-    if scope.filters is not EVERYTHING or scope.leaves_trash:
-        return count(db, scope.where)
-    return counted(db, scope)
 
 
 def counted(db: apsw.Connection, scope: Scope) -> int:

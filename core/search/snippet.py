@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from core.search.graphemes import end_of, start_of
 from core.search.language import Query
-from core.search.term import Term, ascii_lower, pattern
+from core.search.term import Term, ascii_lower, occurrences
 from core.text import project, project_with_map
 
 SNIPPET_COLUMNS = 200  # an ideograph takes two
@@ -57,25 +57,32 @@ def marks_of(terms: Sequence[Term], content: str, *, per_term: int | None = None
     projected, offsets = _projected(content)
     lowered = ascii_lower(projected)
     marks = [
-        Mark(*_in_content(content, offsets, found.start(), found.end()), order)
+        Mark(*_in_content(content, offsets, start, end), order)
         for order, term in enumerate(terms)
-        for found in islice(pattern(term).finditer(lowered), per_term)
+        for start, end in islice(occurrences(term, lowered), per_term)
     ]
     return sorted(marks)
 
 
-def make_snippet(terms: Sequence[Term], content: str) -> Snippet:
-    """Return the stretch of `content` that shows most of `terms`, with its marks.
+def make_snippet(terms: Sequence[Term], texts: Sequence[str]) -> Snippet:
+    """Return the stretch of one of `texts` that shows most of `terms`, with its marks.
 
-    White space becomes single spaces, escape sequences vanish, an ellipsis says where the
-    text goes on. Without any match it is the text's beginning.
+    Of equally telling texts the first is taken. White space becomes single spaces, escape
+    sequences vanish, an ellipsis says where the text goes on. Without any match it is the
+    first text's beginning.
     """
-    marks = marks_of(terms, content, per_term=MARKS_PER_TERM)
+    best, marks = texts[0], marks_of(terms, texts[0], per_term=MARKS_PER_TERM)
+    for text in texts[1:]:
+        if len({mark.term for mark in marks}) == len(terms):
+            break
+        others = marks_of(terms, text, per_term=MARKS_PER_TERM)
+        if len({mark.term for mark in others}) > len({mark.term for mark in marks}):
+            best, marks = text, others
     first = _densest(marks)
-    start = 0 if first is None else _cut_before(content, first.start)
-    end = _cut_behind(content, start, 0 if first is None else first.end)
+    start = 0 if first is None else _cut_before(best, first.start)
+    end = _cut_behind(best, start, 0 if first is None else first.end)
     inside = [(m.start, min(m.end, end)) for m in marks if start <= m.start < end]
-    return _on_one_line(content, start, end, _merged(inside))
+    return _on_one_line(best, start, end, _merged(inside))
 
 
 def _projected(content: str) -> tuple[str, Sequence[int]]:

@@ -1,8 +1,12 @@
 """A piece of SQL together with what is bound in it."""
 
-from dataclasses import dataclass
+from __future__ import annotations  # apsw's types are known to type checkers alone
 
-import apsw
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import apsw
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +35,7 @@ def _joined(operator: str, conditions: list[Sql]) -> Sql:
         return EVERYTHING
     if len(conditions) == 1:
         return conditions[0]
-    text = operator.join(condition.text for condition in conditions)
+    text = operator.join(f"({condition.text})" for condition in conditions)
     return Sql(f"({text})", tuple(b for condition in conditions for b in condition.bindings))
 
 

@@ -1,9 +1,8 @@
 """What one term means, whatever finds it.
 
 A term is looked for in *searchable text*: `core.text.project()` of a message, cut where the
-indexes cut it. Its meaning is one regular expression, `pattern(term)`. Indexes and scans only
-find candidates faster: an index that is exact for a term may answer alone, anything else is
-checked with that expression.
+indexes cut it. Its meaning is `occurrences(term, text)`. Indexes and scans only find candidates
+faster: an index that is exact for a term may answer alone, anything else is checked with that.
 
 A term is a list of pieces, CJK runs and words, with only separators between them. A run is a
 substring of a run; a word is whole, and a border to CJK is a border of words. Where symbols
@@ -12,9 +11,11 @@ matter (`C++`, `.NET`, `->`) the term is a *literal*: its text as it stands.
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
+from typing import NamedTuple
 
 from core.cjk_ranges import CJK_RANGES
 from core.text import CJK_CLASS, WORD_CLASS, Ranges, char_class, project
@@ -40,11 +41,10 @@ def _without(ranges: Ranges, others: Ranges) -> Ranges:
 LATIN_CLASS = char_class(_without(WORD_RANGES, CJK_RANGES))
 """The inside of a character class: the word characters of every script without runs."""
 
-GAP = f"[^{WORD_CLASS}{CJK_CLASS}]"
-"""A separator: what no index has a token for."""
-
 _RUN_CHAR = re.compile(f"[{CJK_CLASS}]")
 _WORD_CHAR = re.compile(f"[{LATIN_CLASS}]")
+_GAPS = re.compile(f"[^{WORD_CLASS}{CJK_CLASS}]+")  # what no index has a token for
+_BLANKS = re.compile(r"\s+")
 _PIECE = re.compile(f"(?P<run>[{CJK_CLASS}]+)|[{LATIN_CLASS}]+")
 _LEAD = re.compile(r"((?<!\.)\.|-+|__)$")  # .NET, --force, __init__
 
@@ -156,23 +156,75 @@ def literal_term(typed: str, *, is_prefix: bool = False) -> Term | None:
     return Term(_whole_pieces(text, is_prefix), text, is_prefix, shown=shown)
 
 
-@lru_cache(maxsize=512)
-def pattern(term: Term) -> re.Pattern[str]:
-    """Return the term's meaning: it matches in `ascii_lower` of searchable text.
+def is_in(term: Term, text: str) -> bool:
+    """Tell whether `text`, `ascii_lower` of searchable text, holds the term."""
+    return next(occurrences(term, text), None) is not None
 
-    The expression begins with plain characters wherever it can, because `re` then skips to
-    them; borders stand behind what they precede. Linear in the text for every term: a gap
-    holds no character that a piece could begin with.
+
+def occurrences(term: Term, text: str) -> Iterator[tuple[int, int]]:
+    """Yield where `text`, `ascii_lower` of searchable text, holds the term; none overlap.
+
+    This is the term's meaning, as a regular expression would be: its pieces in order, between
+    them a gap, and borders where it needs them. It is not compiled to one, because `re` takes
+    20 ms for a class of all word characters, and one is needed at every border. Linear in the
+    text: no gap holds what a piece begins with, so none is crossed twice.
     """
+    texts, least_gaps, gap, starts_free, ends_free = _shape(term)
+    start = text.find(texts[0])
+    while start >= 0:
+        end = _end(texts, least_gaps, gap, text, start)
+        is_bordered = end > 0 and (
+            (starts_free or start == 0 or not _WORD_CHAR.match(text, start - 1))
+            and (ends_free or not _WORD_CHAR.match(text, end))
+        )
+        if is_bordered:
+            yield start, end
+        start = text.find(texts[0], end if is_bordered else start + 1)
+
+
+class _Shape(NamedTuple):
+    """What a term looks for: texts with gaps between them, and no border where it is free."""
+
+    texts: tuple[str, ...]
+    least_gaps: tuple[int, ...]
+    gap: re.Pattern[str]
+    starts_free: bool
+    ends_free: bool
+
+
+@lru_cache(maxsize=512)
+def _shape(term: Term) -> _Shape:
     if term.literal is not None:
-        return re.compile(_literal_source(term, term.literal))
-    first = term.pieces[0]
-    source = _bordered(first.text, left=not first.is_run and not term.is_inside)
-    for before, piece in pairwise(term.pieces):
-        glued = before.is_run != piece.is_run  # 服务nginx: no separator needed
-        source += GAP + ("*" if glued else "+") + re.escape(piece.text)
-    is_open = term.is_prefix or term.is_inside or term.pieces[-1].is_run
-    return re.compile(source if is_open else f"{source}(?![{LATIN_CLASS}])")
+        texts = tuple(term.literal.split())
+        starts_free = term.is_inside or not _needs_border(texts[0][0])
+        ends_free = term.is_inside or term.is_prefix or not _needs_border(texts[-1][-1])
+        return _Shape(texts, (1,) * (len(texts) - 1), _BLANKS, starts_free, ends_free)
+    first, last = term.pieces[0], term.pieces[-1]
+    return _Shape(
+        tuple(piece.text for piece in term.pieces),
+        tuple(int(a.is_run == b.is_run) for a, b in pairwise(term.pieces)),  # 服务nginx: none
+        _GAPS,
+        first.is_run or term.is_inside,
+        last.is_run or term.is_inside or term.is_prefix,
+    )
+
+
+def _end(
+    texts: tuple[str, ...],
+    least_gaps: tuple[int, ...],
+    gap: re.Pattern[str],
+    text: str,
+    start: int,
+) -> int:
+    """Return the end of `texts` that begin at `start`, -1 when they are not there."""
+    end = start + len(texts[0])
+    for sought, least in zip(texts[1:], least_gaps, strict=True):
+        found = gap.match(text, end)
+        behind = end if found is None else found.end()
+        if behind - end < least or not text.startswith(sought, behind):
+            return -1
+        end = behind + len(sought)
+    return end
 
 
 def _spaced(typed: str) -> str:
@@ -226,19 +278,5 @@ def _is_symbol(char: str) -> bool:
     return category[0] == "S" or (category == "Cn" and ord(char) >= _EMOJI_PLANE)
 
 
-def _literal_source(term: Term, literal: str) -> str:
-    first, *others = literal.split(" ")
-    source = _bordered(first, left=_needs_border(first[0]) and not term.is_inside)
-    source += "".join(r"\s+" + re.escape(other) for other in others)
-    is_open = term.is_prefix or term.is_inside or not _needs_border(literal[-1])
-    return source if is_open else f"{source}(?![{LATIN_CLASS}])"
-
-
 def _needs_border(char: str) -> bool:
     return _WORD_CHAR.match(char) is not None and not _is_symbol(char)
-
-
-def _bordered(text: str, *, left: bool) -> str:
-    """Return an expression for `text`, with no word character before it if `left`."""
-    source = re.escape(text)
-    return f"{source}(?<![{LATIN_CLASS}]{source})" if left else source

@@ -121,7 +121,7 @@ class Row:
         return (
             searchable(self.content, cap=cap),
             lowered(self.tool_name),
-            lowered(self.tool_calls),
+            searchable(self.tool_calls),
         )
 
     def holds(self, spec: Spec) -> bool:
