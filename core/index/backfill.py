@@ -185,6 +185,8 @@ def _fill(db: apsw.Connection, index: Index, pace: Pace) -> tuple[int, int]:
         (cursor, last),
     )
     rows = db.changes()
+    # Else its postings would be written by COMMIT, out of sight of the pace.
+    db.execute(f"INSERT INTO {index.name}({index.name}) VALUES ('flush')")
     db.execute(
         "UPDATE index_state SET cursor = ?, unsettled_rows = unsettled_rows + ? WHERE name = ?",
         (last, rows, index.name),
