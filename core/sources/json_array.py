@@ -16,7 +16,7 @@ from core.sources.records import BadSourceRecord, Remark
 
 CHUNK_BYTES = 4 << 20
 
-_MOST_TRIES = 100_000
+_MOST_FAILURES = 200  # while seeking; each may cost a look at all that is held
 
 _BETWEEN = re.compile(r"[\s,\[\]\ufeff]*")
 _OTHER_VALUE = re.compile(r'(?:"(?:[^"\\]|\\.)*+"|[^\s,{\[\]]+)', re.DOTALL)
@@ -35,7 +35,7 @@ def elements(
     Args:
         stream: UTF-8, with or without a byte order mark.
         known: tells a record from a part of one, for what stands behind damage.
-        limit: an object of more characters is a bad record.
+        limit: how many characters are held to find the end of an object.
 
     `line` is the place in the array, from 1; `offset` and `length` are bytes of the stream.
     Cost: about 200 MB/s.
@@ -48,12 +48,14 @@ def elements(
             yield BadSourceRecord(number, "not a JSON object")
             window.skip_value()
             continue
-        value, text = window.decode(limit)
+        value, text, closed = window.decode(limit)
         size = _size(text)
         if value is not None and size is not None and not _has_half_pair(text):
             yield JsonObject(number, window.offset, size, value, True)
-        elif len(text) > limit:
-            yield BadSourceRecord(number, f"an object of more than {limit} characters")
+        elif not closed:
+            too_large = f"an object of more than {limit} characters"
+            cut_short = "not JSON: cut short, or a brace is missing"
+            yield BadSourceRecord(number, too_large if len(text) > limit else cut_short)
             window.seek(known, limit)
             continue
         else:
@@ -94,8 +96,8 @@ class _Window:
         match = _OTHER_VALUE.match(self._text, self._at)
         self.skip(match.group() if match else self._text[self._at])
 
-    def decode(self, limit: int) -> tuple[dict[str, object] | None, str]:
-        """Return the next object, if it is one, and its text.
+    def decode(self, limit: int) -> tuple[dict[str, object] | None, str, bool]:
+        """Return the next object, if it is one, its text, and whether that ends with its brace.
 
         More is read until its last brace is there, or the limit or the stream's end is reached.
         """
@@ -107,15 +109,19 @@ class _Window:
             except (ValueError, RecursionError):
                 value, end = None, _closing(self._text, self._at)
             if end is not None:
-                return value, self._text[self._at : end]
+                return value, self._text[self._at : end], True
             if len(self._text) - self._at > limit or not self._fill(step):
-                return None, self._text[self._at :]
+                return None, self._text[self._at :], False
             step *= 2
 
     def seek(self, known: Envelope, limit: int) -> None:
-        """Move to the next record behind the start of an object that is too large or endless."""
+        """Move to the next record behind the start of an object that is too large or endless.
+
+        Where nothing is a record for long, to the end of the stream.
+        """
         self.skip(self._text[self._at])
-        for _ in range(_MOST_TRIES):
+        failures = 0
+        while failures < _MOST_FAILURES:
             start = self._text.find('{"', self._at)
             self.skip(self._text[self._at : start if start >= 0 else None])
             try:
@@ -126,11 +132,13 @@ class _Window:
                 if self._at >= len(self._text):
                     return
                 value, end = {}, self._at + 1
+                failures += 1
             if known(value):
                 return
             self.skip(self._text[self._at : end])
+        self.skip(self._text[self._at :])
         while self._fill(CHUNK_BYTES):
-            self.skip(self._text[self._at :])
+            self.skip(self._text)
 
     def skip(self, text: str) -> None:
         """Move behind the text, which is what comes next."""

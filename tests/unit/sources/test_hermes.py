@@ -320,13 +320,15 @@ def test_a_branch_shares_the_bodies_it_begins_with(home):
     home.message("undone later", at=TIME + 1, active=0)
     home.message("asked", session="b", at=TIME)
     home.message("undone later", session="b", at=TIME + 1)
-    home.message("new", session="b")
+    home.message("answer", role="assistant", at=TIME + 2)
+    home.message("answer", role="assistant", session="b", at=TIME + 2)
+    home.message("new", role="assistant", session="b")
     found = home.read()
     first, copy = found.of("s"), found.of("b")
-    assert [m.uid for m in first] == [m.uid for m in copy[:2]]
+    assert [m.uid for m in first] == [m.uid for m in copy[:3]]
     # A body has one state and one model, the same from whichever session it is read.
-    assert [m.state for m in first] == [m.state for m in copy[:2]] == [MessageState.ACTIVE] * 2
-    assert {m.model for m in copy} == {None}
+    assert [m.state for m in first] == [m.state for m in copy[:3]] == [MessageState.ACTIVE] * 3
+    assert [m.model for m in copy] == [None, None, None, "m2"]
 
 
 def test_equal_words_at_other_times_are_other_messages(home):
@@ -817,8 +819,9 @@ def test_sessions_that_only_an_old_file_knows_are_read_with_the_database(home):
 def test_an_old_file_that_knows_less_adds_nothing(home):
     for text in ("a", "b", "c"):
         home.message(text)
-    old_json(home.path.parent, "s", enumerate(["a", "x"]))
+    path = old_json(home.path.parent, "s", enumerate(["a", "x"]))
     assert home.read().texts() == ["a", "b", "c"]
+    assert not Reading(hermes.read(path)).records
 
 
 def test_an_old_file_that_knows_more_adds_what_is_missing_where_it_was(home):
