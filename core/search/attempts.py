@@ -18,7 +18,7 @@ from core.search.route import (
     substring_part,
     with_one_scan,
 )
-from core.search.scope import IS_CJK_TOOL, Scope
+from core.search.scope import Scope, cjk_tools
 from core.search.sql import Sql
 from core.search.term import Term
 from core.search.titles import title_matches
@@ -166,9 +166,7 @@ class Attempts:
             return Tools.NONE
         if self.scope.whole_tool_rows:
             return Tools.READ_WHOLE
-        sql = f"SELECT 1 FROM message_keys AS k WHERE {IS_CJK_TOOL} AND {where.text}"
-        few = f"SELECT count(*) FROM ({sql} LIMIT {TOOLS_READ_AT_ONCE + 1})"
-        found = int(self._db.execute(few, where.bindings).get)
+        found = cjk_tools(self._db, self.scope, where, at_most=TOOLS_READ_AT_ONCE + 1)
         return Tools.WORDS if found > TOOLS_READ_AT_ONCE else Tools.READ
 
 

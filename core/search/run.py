@@ -10,10 +10,11 @@ import apsw
 from core.errors import QueryError
 from core.search import coverage
 from core.search.attempts import Attempt, Attempts
+from core.search.candidates import ALL
 from core.search.hits import read_hits
 from core.search.language import Query, parse
 from core.search.route import Indexes, Tools
-from core.search.scope import IS_CJK_TOOL, count, counted, left_out, scope_of
+from core.search.scope import cjk_tools, count, counted, left_out, scope_of
 from core.search.sql import Sql, both
 from core.search.why import why
 from core.store.deadline import deadline
@@ -130,7 +131,8 @@ def _left_out(db: apsw.Connection, attempts: Attempts, attempt: Attempt) -> dict
     """Return how many messages, by reason, were not searched."""
     found = left_out(db, attempts.scope)
     if attempt.tools is Tools.WORDS:
-        found["tool"] = count(db, both(Sql(IS_CJK_TOOL), attempts.scope.where))
+        scope = attempts.scope
+        found["tool"] = cjk_tools(db, scope, scope.where, at_most=ALL)
     if not attempts.is_complete:
         todo = max(index.status.todo for index in attempts.indexes.values())
         found |= {"unindexed": todo} if todo else {}

@@ -135,12 +135,24 @@ def left_out(db: apsw.Connection, scope: Scope) -> dict[str, int]:
     if scope.leaves_trash:
         shown = Sql(_one_of(STATE_MASK, [STATE_BITS[state] for state in scope.states]))
         found["trashed"] = count(db, both(_IN_TRASH, shown, filters))
-    found["cut_tails"] = count(db, both(Sql(IS_LONG), _cut(scope), scope.where))
-    return {name: count for name, count in found.items() if count}
+    found["cut_tails"] = _cut_tails(db, scope)
+    return {name: number for name, number in found.items() if number}
 
 
-def _cut(scope: Scope) -> Sql:
-    return Sql(NOT_TOOL) if scope.whole_tool_rows else EVERYTHING
+def _cut_tails(db: apsw.Connection, scope: Scope) -> int:
+    roles = scope.roles - ({Role.TOOL} if scope.whole_tool_rows else set())
+    if not scope.is_narrowed or not keys.count(db, flags=LONG_FLAG):
+        return keys.count(db, roles=roles, states=scope.states, flags=LONG_FLAG)
+    return count(db, both(Sql(IS_LONG), Sql(_has_role(roles)), scope.where))
+
+
+def cjk_tools(db: apsw.Connection, scope: Scope, where: Sql, *, at_most: int) -> int:
+    """Return how many tool rows with CJK there are within `where`, counting no further."""
+    known = keys.count(db, roles=frozenset({Role.TOOL}), states=scope.states, flags=HAS_CJK_FLAG)
+    if not scope.is_narrowed or known == 0:
+        return known
+    inside = f"SELECT 1 FROM message_keys AS k WHERE {IS_CJK_TOOL} AND {where.text}"
+    return int(db.execute(f"SELECT count(*) FROM ({inside} LIMIT {at_most})", where.bindings).get)
 
 
 def count(db: apsw.Connection, where: Sql) -> int:

@@ -128,10 +128,12 @@ CREATE TABLE message_keys(
 );
 CREATE INDEX message_keys_by_time ON message_keys(at_ms, id);
 CREATE INDEX message_keys_by_session ON message_keys(session_id, id);
-CREATE INDEX message_keys_aside ON message_keys(session_id, id, flags)
+CREATE INDEX message_keys_aside ON message_keys(session_id, id, at_ms, flags)
   WHERE (flags & 28) > 4;  -- neither active nor compacted
-CREATE INDEX message_keys_long ON message_keys(id) WHERE (flags & 2048) <> 0;
-CREATE INDEX message_keys_cjk_tools ON message_keys(id) WHERE (flags & 4099) = 4098;
+CREATE INDEX message_keys_long ON message_keys(id, session_id, at_ms, flags)
+  WHERE (flags & 2048) <> 0;
+CREATE INDEX message_keys_cjk_tools ON message_keys(id, session_id, at_ms, flags)
+  WHERE (flags & 4099) = 4098;
 
 CREATE TABLE message_counts(flags INTEGER PRIMARY KEY, n INTEGER NOT NULL);
 

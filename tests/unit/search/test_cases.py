@@ -40,31 +40,10 @@ PLAIN = [
     if case["id"] != "H183"
 ]
 
+OPERATORS = """ * ** " "" ' ( ) (( AND OR NOT NEAR( ^ {x}:y "half \\ """
 ALSO_RUN = {
     "S04": ["-38.101", "AMF -band", "错题 OR wrong-book", "dogs NEAR("],
-    "S06": [
-        *[
-            "*",
-            "**",
-            '"',
-            '""',
-            "'",
-            "(",
-            ")",
-            "((",
-            "AND",
-            "OR",
-            "NOT",
-            "NEAR(",
-            "^",
-            "{x}:y",
-            '"half',
-            "\\",
-            "\x00",
-        ],
-        "a AND",
-        " ",
-    ],
+    "S06": [*OPERATORS.split(), "a AND", "\0", " ", ""],
 }
 
 

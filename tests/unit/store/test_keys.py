@@ -77,8 +77,8 @@ def test_any_change_of_a_message_reaches_its_key_and_the_counts(db):
             )
         expected = keys.ROLE_BITS[role] | keys.STATE_BITS[state] | keys.ORIGIN_BITS[origin]
         assert key(db) == (2, 5, expected | 2048 | 4096)
-        counted = keys.ROLE_BITS[role] | keys.STATE_BITS[state]
-        assert counts(db) == ({0: 2} if counted == 0 else {0: 1, counted: 1})
+        counted = keys.ROLE_BITS[role] | keys.STATE_BITS[state] | 2048 | 4096
+        assert counts(db) == {0: 1, counted: 1}
 
 
 @pytest.mark.parametrize("kind", SessionKind)
@@ -99,6 +99,18 @@ def test_a_deleted_message_leaves_no_key_and_no_count(db):
     assert counts(db) == {}
 
 
+def test_long_messages_and_those_with_cjk_are_counted_apart(db):
+    store_messages(
+        db,
+        message("a", "电影"),
+        message("b", "电影" * 2_000, role=Role.TOOL),
+        message("c", "x " * 4_097, role=Role.TOOL),
+    )
+    assert keys.count(db, flags=keys.HAS_CJK_FLAG) == 2
+    assert keys.count(db, flags=keys.LONG_FLAG, roles=frozenset({Role.TOOL})) == 1
+    assert keys.count(db, flags=keys.LONG_FLAG | keys.HAS_CJK_FLAG) == 0
+
+
 def test_messages_are_counted_by_role_and_state(db):
     store_messages(
         db,
@@ -107,5 +119,6 @@ def test_messages_are_counted_by_role_and_state(db):
         message("c", role=Role.TOOL, state=MessageState.HIDDEN),
     )
     assert keys.count(db) == 3
+    assert keys.count(db, flags=keys.HAS_CJK_FLAG) == 0
     assert keys.count(db, roles=frozenset({Role.TOOL})) == 2
     assert keys.count(db, states=frozenset({MessageState.HIDDEN})) == 1
