@@ -9,7 +9,7 @@ from app.render import blocks, cost, gist, safe_text, tool_inside, tool_line, wo
 from app.render.item import ROLE_INKS, Item, Scene, item
 from app.render.runs import Run
 from app.render.sheet import Sheet
-from app.render.style import GUTTER_PX, SIDE_PX, icon, link
+from app.render.style import GUTTER_PX, SIDE_PX, icon, link, pad
 from app.render.tool_line import ToolUse
 from app.render.words import translate
 from core.types import Message, Origin, Role
@@ -165,16 +165,16 @@ def _row(
     room = style.width_px - GUTTER_PX - SIDE_PX - 24 - (_BADGE_PX if right else 0) - 8 * len(name)
     cut = safe_text.fit(told, room, style.px(12), mono=mono)
     chevron = icon("chevron-down" if is_open else "chevron-right", "text3", 12)
-    gap = "\u00a0" if mono else "\u00a0\u00a0"
+    space = " " if mono else "  "
     text = sheet.text(
         [
             Run(name, f"font-weight:bold;color:{getattr(tokens, ink)}", sheet.act("fold")),
-            Run(gap),
+            Run(space),
             Run(cut, f"color:{tokens.text2}"),
         ]
     )
-    fold = link(sheet.act("fold"), chevron, tokens.text3) + ("&nbsp;" if mono else "&nbsp; ")
-    look = style.code(12, 18) if mono else style.caption()
+    fold = link(sheet.act("fold"), chevron, tokens.text3) + pad(count=1 if mono else 2)
+    look = style.code(12, 18) if mono else f"{style.caption()};white-space:pre-wrap"
     edge = f"border-left:4px solid {tokens.accent};" if is_anchor else ""
     left = SIDE_PX - 4 if is_anchor else SIDE_PX
     return (

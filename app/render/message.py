@@ -8,7 +8,7 @@ from app.render.blocks import note
 from app.render.item import ROLE_INKS, Item, Scene, item
 from app.render.runs import Run
 from app.render.sheet import Sheet
-from app.render.style import GUTTER_PX, SIDE_PX, Style, icon, link
+from app.render.style import GUTTER_PX, SIDE_PX, Style, badge, gap, icon, link, pad
 from app.render.tool_line import ToolUse
 from app.render.words import translate
 from core.types import Message, MessageState, Role
@@ -101,7 +101,7 @@ def _body(scene: Scene, sheet: Sheet, text: str) -> str:
 
 
 def _unformatted(sheet: Sheet, text: str, reason: str, again: str) -> str:
-    way = f"&nbsp; {link(sheet.act('anyway'), again, sheet.style.tokens.accent)}" if again else ""
+    way = f"{gap()}{link(sheet.act('anyway'), again, sheet.style.tokens.accent)}" if again else ""
     return note(sheet, sheet.words(reason) + way, top=2) + blocks.plain(sheet, text, top=4)
 
 
@@ -126,10 +126,10 @@ def _header(scene: Scene, sheet: Sheet, message: Message, *, is_anchor: bool) ->
     if message.model and scene.model and message.model != scene.model:
         facts.append(sheet.words(safe_text.one_line(message.model, 60)))
     facts.extend(_labels(sheet, message))
-    left = "&nbsp;&nbsp;".join(facts)
+    left = gap().join(facts)
     if not is_anchor:
         return f'<p style="margin:0;{style.caption()}">{left}</p>'
-    actions = "&nbsp;&nbsp;".join(
+    actions = pad(count=2).join(
         link(sheet.act(action), word, tokens.accent)
         for action, word in (
             ("copy", translate("viewer", "copy")),
@@ -155,8 +155,7 @@ def _labels(sheet: Sheet, message: Message) -> list[str]:
     tokens = sheet.style.tokens
     if said is None:
         return []
-    look = f"background-color:{tokens.unkbg};color:{tokens.unk}"
-    return [f'<span style="{look}">&nbsp;{said}&nbsp;</span>']
+    return [badge(said, tokens.unk, tokens.unkbg)]
 
 
 def _band(

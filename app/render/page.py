@@ -12,7 +12,7 @@ from app.render import blocks, gist, message, safe_text, words
 from app.render.item import Item, Scene
 from app.render.runs import Run
 from app.render.sheet import Sheet
-from app.render.style import GUTTER_PX, Style, icon, link
+from app.render.style import GUTTER_PX, Style, gap, icon, link, pad
 from app.render.words import translate
 from core.types import Message, Role
 
@@ -175,7 +175,7 @@ def _label(style: Style, which: str, count: int, total: int) -> Item:
         name, facts, top = translate("viewer", "Resolution"), words.last_of(count, total), 0
     html = (
         f'{blocks.TABLE}><tr><td style="padding:{top}px 12px 4px 24px;{style.caption()};'
-        f'white-space:nowrap"><b style="color:{tokens.text2}">{name}</b>&nbsp;&nbsp;{facts}</td>'
+        f'white-space:nowrap"><b style="color:{tokens.text2}">{name}</b>{gap()}{facts}</td>'
         f'<td width="100%" style="padding:{top + 9}px 24px 0 0"><table width="100%" '
         f'cellspacing="0" cellpadding="0"><tr><td style="border-top:1px solid {tokens.line};'
         f'font-size:1px;line-height:1px"></td></tr></table></td></tr></table>'
@@ -190,7 +190,7 @@ def _gap(style: Style, key: str, hidden: int) -> list[Item]:
     tokens = style.tokens
     side = key.removeprefix("gap-")
     edge = f"1px dashed {tokens.line2}"
-    dot = f'&nbsp;&nbsp;<span style="color:{tokens.line2}">\u2022</span>&nbsp;&nbsp;'
+    dot = f'{pad(count=2)}<span style="color:{tokens.line2}">\u2022</span>{pad(count=2)}'
     parts = [words.messages(hidden)]
     if hidden > 20:
         parts.append(link(f"do:more/{side}", translate("viewer", "show 20"), tokens.accent))

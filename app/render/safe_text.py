@@ -7,7 +7,9 @@ import re
 import unicodedata
 from urllib.parse import urlsplit
 
-BREAK = "break"  # names an inserted break opportunity; copying leaves it out
+# Names of what we put between the text, as the `title` of a span; copying restores the text.
+BREAK = "break"  # nothing: a break opportunity, space within a badge
+GAP = "gap"  # a space
 RUN_CHARS = 5_000
 _STEP_CHARS = 500
 
@@ -63,9 +65,9 @@ def mark(char: str) -> tuple[str, str]:
 
 
 def original(name: str) -> str | None:
-    """Return the character that `mark` named so, '' for an inserted break, None for neither."""
-    if name == BREAK:
-        return ""
+    """Return the text that a `title` of ours stands for; None when it is none of ours."""
+    if name in (BREAK, GAP):
+        return "" if name == BREAK else " "
     if not name.startswith("U+"):
         return None
     try:

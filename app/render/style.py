@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from app.render import safe_text
 from app.tokens import Tokens
 
 GUTTER_PX = 56
@@ -75,3 +76,20 @@ def icon(name: str, ink: str, size: int = 16) -> str:
 def link(href: str, text: str, color: str) -> str:
     """Return a link to one of our own actions; `text` is HTML already."""
     return f'<a href="{href}" style="color:{color};text-decoration:none">{text}</a>'
+
+
+def gap(count: int = 2) -> str:
+    """Return the space between two facts of a line; copied, it is one space."""
+    return f'<span title="{safe_text.GAP}">{"&nbsp;" * count}</span>'
+
+
+def pad(css: str = "", count: int = 1) -> str:
+    """Return space that is only there for the eye, on the ground that `css` gives it."""
+    return f'<span title="{safe_text.BREAK}" style="{css}">{"&nbsp;" * count}</span>'
+
+
+def badge(words: str, ink: str, ground: str, image: str = "") -> str:
+    """Return a word (HTML) on a tint, with an icon where there is one."""
+    look = f"background-color:{ground};color:{ink}"
+    picture = f'<span style="{look}">{image}</span>{pad(look)}' if image else ""
+    return f'{pad(look)}{picture}<span style="{look}">{words}</span>{pad(look)}'

@@ -8,7 +8,7 @@ from app.render import blocks, cost, gist, safe_text, words
 from app.render.blocks import note
 from app.render.runs import Marker
 from app.render.sheet import Sheet
-from app.render.style import link
+from app.render.style import link, pad
 from app.render.tool_line import difference
 from app.render.words import translate
 from core.types import ToolCall
@@ -92,12 +92,12 @@ def result(sheet: Sheet, pieces: Sequence[str], how: Shown) -> str:
     more = ""
     if clean != content:
         word = translate("viewer", "clean") if how.raw else translate("viewer", "raw")
-        more = link(sheet.act("raw"), word, sheet.style.tokens.accent) + "&nbsp;&nbsp;"
+        more = link(sheet.act("raw"), word, sheet.style.tokens.accent) + pad(count=2)
     if how.around_match:
         near = around_match(text, sheet.marker)
         if near is not text:
             word = translate("viewer", "show the whole result")
-            more = link(sheet.act("open"), word, sheet.style.tokens.accent) + "&nbsp;&nbsp;"
+            more = link(sheet.act("open"), word, sheet.style.tokens.accent) + pad(count=2)
             return blocks.code(sheet, near, "", title=title, top=4, more=more)
     return "".join(
         blocks.code(

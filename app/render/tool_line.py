@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from app import formatting
 from app.render import gist, safe_text, words
 from app.render.runs import Marker
-from app.render.style import Style, icon
+from app.render.style import Style, badge, gap, icon
 from core.types import Message, TimeQuality, ToolCall, ToolStatus
 
 _COUNTED_CHARS = 65_536
@@ -67,14 +67,10 @@ def holds_match(use: ToolUse, marker: Marker) -> bool:
 def outcome(style: Style, use: ToolUse) -> str:
     """Return duration and outcome badge: icon, word and tint."""
     image, ink, ground = _BADGES[use.status]
-    tokens = style.tokens
-    color, tint = getattr(tokens, ink), getattr(tokens, ground)
-    badge = (
-        f'<span style="background-color:{tint};color:{color}">&nbsp;{icon(image, ink, 14)}'
-        f"&nbsp;{words.status(use.status)}&nbsp;</span>"
-    )
+    color, tint = getattr(style.tokens, ink), getattr(style.tokens, ground)
+    word = badge(words.status(use.status), color, tint, icon(image, ink, 14))
     took = use.elapsed_ms
-    return badge if took is None else f"{_took(took)}&nbsp;&nbsp;{badge}"
+    return word if took is None else f"{_took(took)}{gap()}{word}"
 
 
 def _took(ms: int) -> str:

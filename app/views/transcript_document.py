@@ -56,8 +56,8 @@ class TranscriptDocument:
 
     def _replace(self, matcher: "SequenceMatcher[Any]", items: tuple[Item, ...]) -> None:
         cursor = QTextCursor(self._document)
-        cursor.beginEditBlock()
-        # From the end, so that the positions of what is still to change stay true.
+        # From the end, so that the positions of what is still to change stay true. Each change
+        # is an edit block of its own: one for all would lay out anew what lies between them.
         for tag, first, last, start, end in reversed(matcher.get_opcodes()):
             if tag == "equal":
                 continue
@@ -71,7 +71,6 @@ class TranscriptDocument:
                 cursor.removeSelectedText()
             if end > start:
                 cursor.insertHtml("".join(item.html for item in items[start:end]))
-        cursor.endEditBlock()
 
     # Places
 
@@ -116,26 +115,32 @@ class TranscriptDocument:
 
     # Matches
 
-    def paint_match(self, key: str, number: int, *, current: bool) -> int | None:
-        """Colour a match as the current one or as any other; returns where it starts.
-
-        The format is changed in place, so nothing moves: both grounds are as wide as the text.
-        """
+    def place_of_match(self, key: str, number: int) -> tuple[int, int] | None:
+        """Return where match `number` of an item starts and ends in the document."""
         index = self._index.get(key)
         if index is None:
             return None
         tokens = theme.current()
         spans = _spans_on(self._document, self._frames[index], (tokens.mark, tokens.markcur))
-        if number >= len(spans):
+        return spans[number] if number < len(spans) else None
+
+    def paint_match(self, key: str, number: int, *, current: bool) -> int | None:
+        """Colour a match as the current one or as any other; returns where it starts.
+
+        The format is changed in place, so nothing moves: both grounds are as wide as the text.
+        """
+        place = self.place_of_match(key, number)
+        if place is None:
             return None
+        tokens = theme.current()
         look = QTextCharFormat()
         look.setBackground(QColor(tokens.markcur if current else tokens.mark))
         look.setForeground(QColor(tokens.markcurtext if current else tokens.marktext))
         cursor = QTextCursor(self._document)
-        cursor.setPosition(spans[number][0])
-        cursor.setPosition(spans[number][1], QTextCursor.MoveMode.KeepAnchor)
+        cursor.setPosition(place[0])
+        cursor.setPosition(place[1], QTextCursor.MoveMode.KeepAnchor)
         cursor.mergeCharFormat(look)
-        return spans[number][0]
+        return place[0]
 
 
 def _spans_on(

@@ -5,6 +5,11 @@ from PySide6.QtGui import QTextBlock, QTextCursor, QTextListFormat
 from app.render import safe_text
 
 _LINE_SEPARATOR = "\u2028"
+_BULLETS = (
+    QTextListFormat.Style.ListDisc,
+    QTextListFormat.Style.ListCircle,
+    QTextListFormat.Style.ListSquare,
+)
 _TEXT_ACTIONS = ("link", "fold", "anchor")  # links whose words are text; the rest are controls
 
 
@@ -15,14 +20,15 @@ def selected_text(cursor: QTextCursor) -> str:
     no-break spaces stay what they are (Qt's own plain text makes spaces of them).
     """
     first, last = cursor.selectionStart(), cursor.selectionEnd()
-    block = cursor.document().findBlock(first)
+    document = cursor.document()
+    block = document.findBlock(first)
     lines: list[str] = []
     while block.isValid() and block.position() <= last:
         text = _block_text(block, first, last)
-        if text or block.length() > 1 or not lines or lines[-1]:
+        if text:  # blank lines of a text are within its block
             lines.append(text)
         block = block.next()
-    return "\n".join(lines).strip("\n")
+    return "\n".join(lines)
 
 
 def _block_text(block: QTextBlock, first: int, last: int) -> str:
@@ -30,8 +36,7 @@ def _block_text(block: QTextBlock, first: int, last: int) -> str:
     listed = block.textList()
     if listed is not None and first <= block.position():
         sign = listed.itemText(block)
-        ordered = listed.format().style() <= QTextListFormat.Style.ListDecimal
-        parts.append(f"{sign} " if ordered else "- ")
+        parts.append("- " if listed.format().style() in _BULLETS else f"{sign} ")
     step = block.begin()
     while not step.atEnd():
         fragment = step.fragment()
@@ -45,7 +50,9 @@ def _block_text(block: QTextBlock, first: int, last: int) -> str:
                 utf16 = fragment.text().encode("utf-16-le", "surrogatepass")
                 piece = utf16[2 * (start - at) : 2 * (end - at)]
                 parts.append(piece.decode("utf-16-le", "replace").replace(_LINE_SEPARATOR, "\n"))
-            elif restored:
+            elif look.toolTip() in (safe_text.BREAK, safe_text.GAP):
+                parts.append(restored)
+            else:
                 # Equal neighbours are one fragment.
                 shown, _ = safe_text.mark(restored)
                 parts.append(restored * (len(fragment.text()) // len(shown)))

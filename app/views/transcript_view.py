@@ -1,9 +1,10 @@
 """The conversation as QTextBrowser draws it: a window of messages, never the whole session."""
 
-from PySide6.QtCore import QMimeData, Qt, QTimer, QUrl, Signal
+from PySide6.QtCore import QCoreApplication, QEvent, QMimeData, Qt, QTimer, QUrl, Signal
 from PySide6.QtGui import (
     QContextMenuEvent,
     QFocusEvent,
+    QHelpEvent,
     QImage,
     QKeyEvent,
     QPainter,
@@ -13,7 +14,7 @@ from PySide6.QtGui import (
     QTextCursor,
     QTextDocument,
 )
-from PySide6.QtWidgets import QFrame, QMenu, QScrollBar, QTextBrowser, QWidget
+from PySide6.QtWidgets import QFrame, QMenu, QScrollBar, QTextBrowser, QToolTip, QWidget
 
 from app import theme
 from app.render.item import Item
@@ -243,9 +244,20 @@ class TranscriptView(QTextBrowser):
             self._images[address] = theme.image(icon, ink, int(size), ICON_RATIO)
         return self._images[address]
 
+    def viewportEvent(self, event: QEvent) -> bool:
+        """Let only the names of odd characters be tooltips."""
+        if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
+            name = self.cursorForPosition(event.pos()).charFormat().toolTip()
+            if not name.startswith("U+"):
+                QToolTip.hideText()
+                return True
+        return super().viewportEvent(event)
+
     def createMimeDataFromSelection(self) -> QMimeData:
         """Return the selection as plain text, verbatim."""
         mime = QMimeData()
+        # The caller in C++ becomes the owner; a parent keeps Python from deleting it as well.
+        mime.setParent(QCoreApplication.instance())
         mime.setText(selected_text(self.textCursor()))
         return mime
 
