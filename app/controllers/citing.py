@@ -8,7 +8,9 @@ from PySide6.QtGui import QGuiApplication
 from app import formatting
 from app.messages import describe
 from app.models.sessions import source_name
+from app.models.transcript import Transcript
 from app.render import words
+from app.tasks import TaskScope
 from app.text_ranges import one_line
 from app.views.conversation_pane import ConversationPane
 from core.errors import CoreError
@@ -39,11 +41,18 @@ def cited(session: Session, message: Message, content: str) -> str:
 
 
 class Clips(QObject):
-    """Puts texts of the conversation on the clipboard and says so."""
+    """Puts texts of the conversation on the clipboard and says so.
 
-    def __init__(self, store: Store, pane: ConversationPane) -> None:
+    `session` is the open one.
+    """
+
+    def __init__(
+        self, store: Store, pane: ConversationPane, transcript: Transcript, tasks: TaskScope
+    ) -> None:
         super().__init__(pane)
         self._store, self._pane = store, pane
+        self._transcript, self._tasks = transcript, tasks
+        self.session: Session | None = None
 
     def put(self, text: str) -> None:
         """Copy a text; an empty one leaves the clipboard as it is."""
@@ -51,8 +60,31 @@ class Clips(QObject):
             QGuiApplication.clipboard().setText(text)
             self._pane.tell(self.tr("Copied."))
 
-    async def copy(self, session: Session, message: Message, what: str) -> None:
-        """Copy the whole of a message as it was written; with `cite` also where it is from."""
+    def take(self, what: str, message: Message) -> None:
+        """Copy a message's text (`copy`), that with where it is from (`cite`), its link (`ref`)."""
+        if self.session is None:
+            return
+        if what == "ref":
+            self.put(link_to(self.session, message))
+        else:
+            self._tasks.start("context-copy", self._copy(self.session, message, what))
+
+    def take_link(self) -> None:
+        """Copy the link of the anchor, or of the session where there is none."""
+        if self.session is not None:
+            self.put(link_to(self.session, self._transcript.anchor()))
+
+    def take_cited(self) -> None:
+        """Copy the anchor, else the first message in view, as Markdown that says its source."""
+        message = self._transcript.anchor()
+        if message is None:
+            first = int(self._pane.transcript.numbers_in_view()[0])
+            message = self._transcript.numbered(first)
+        if message is not None:
+            self.take("cite", message)
+
+    async def _copy(self, session: Session, message: Message, what: str) -> None:
+        """Copy the whole of a message, as it is stored."""
         try:
             text, _ = await self._store.read(
                 message_text, message.id, chars=max(1, message.content_length)

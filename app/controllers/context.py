@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, Signal
 
 from app import theme
 from app.controllers import outline
-from app.controllers.citing import Clips, link_to
+from app.controllers.citing import Clips
 from app.controllers.drawing import Drawing, Wish
 from app.controllers.outline import Found
 from app.controllers.places import Places
@@ -62,13 +62,13 @@ def _load_session(db: apsw.Connection, session_id: int) -> _Loaded:
 class ContextController(QObject):
     """Shows one conversation at a time; the latest question wins.
 
+    Build it inside a running loop.
+
     Signals:
-        opened: a conversation is on the screen; carries its row id.
         anchor_moved: another message became the anchor from within the conversation;
             carries message id, session id and query, as `open_message` takes them.
     """
 
-    opened = Signal(int)
     anchor_moved = Signal(int, int, str)
 
     def __init__(self, store: Store, pane: ConversationPane, tasks: TaskScope) -> None:
@@ -81,20 +81,21 @@ class ContextController(QObject):
         self._query = self._sought = ""
         self._drawing = Drawing(self._transcript, pane.transcript, tasks, self._show_places)
         self._places = Places(pane, self._transcript)
-        self._clips = Clips(store, pane)
+        self._clips = Clips(store, pane, self._transcript, tasks)
         self._connect()
+        tasks.start("context-warm", self._drawing.warm_up())
 
     def _connect(self) -> None:
         pane, view = self._pane, self._pane.transcript
         view.acted.connect(self._on_acted)
         view.more_wanted.connect(self._on_more_wanted)
-        view.copy_asked.connect(self.copy_cited)
+        view.copy_asked.connect(self._clips.take_cited)
         view.moved.connect(lambda: self._places.follow(self._found))
         pane.rail.number_asked.connect(self._on_number_asked)
         pane.outline.message_asked.connect(self._on_message_asked)
         pane.header.previous_asked.connect(self.previous_match)
         pane.header.next_asked.connect(self.next_match)
-        pane.header.link_asked.connect(self._on_link_asked)
+        pane.header.link_asked.connect(self._clips.take_link)
         pane.find_bar.text_edited.connect(self.find)
         pane.find_bar.next_asked.connect(self.next_match)
         pane.find_bar.previous_asked.connect(self.previous_match)
@@ -135,6 +136,7 @@ class ContextController(QObject):
             self._found = Found()
         self._session, self._family, self._query = loaded.session, loaded.family, query
         self._sought = ""
+        self._clips.session = loaded.session
         self._drawing.begin(loaded.session, self._query_marker())
         self._pane.find_bar.close_bar()
         self._pane.link_bar.close_bar()
@@ -145,10 +147,8 @@ class ContextController(QObject):
 
     async def _show_opened(self) -> None:
         await self._drawing.now(Wish(centre=self._transcript.page.anchor_id))
-        if self._session is None:
-            return
-        self.opened.emit(self._session.id)
-        self._tasks.start("context-outline", self._fill_outline(self._session, self._query))
+        if self._session is not None:
+            self._tasks.start("context-outline", self._fill_outline(self._session, self._query))
 
     async def _fill_outline(self, session: Session, query: str) -> None:
         found = await self._read(outline.find_in_session, session, query)
@@ -163,6 +163,8 @@ class ContextController(QObject):
         except (CoreError, TimeoutError) as error:
             self._pane.message_bar.show_notice(describe(error))
             return None
+
+    # Looks
 
     def set_scale(self, scale: float) -> None:
         """Enlarge message text and code by `scale`, one of `theme.TEXT_SCALES`."""
@@ -247,10 +249,10 @@ class ContextController(QObject):
         self._go_to(message_id)
 
     def _on_number_asked(self, number: int) -> None:
-        for each in self._transcript.page.messages:
-            if each.number == number:
-                self._pane.transcript.centre(self._transcript.key_of(each.id))
-                return
+        loaded = self._transcript.numbered(number)
+        if loaded is not None:
+            self._pane.transcript.centre(self._transcript.key_of(loaded.id))
+            return
         self._tasks.start("context-number", self._go_to_number(number))
 
     async def _go_to_number(self, number: int) -> None:
@@ -281,29 +283,7 @@ class ContextController(QObject):
         elif action == "anchor":
             self._go_to(message.id, hold=key)
         elif action in ("copy", "cite", "ref"):
-            self._copy(action, message)
-
-    def _copy(self, what: str, message: Message) -> None:
-        if self._session is None:
-            return
-        if what == "ref":
-            self._clips.put(link_to(self._session, message))
-        else:
-            self._tasks.start("context-copy", self._clips.copy(self._session, message, what))
-
-    def copy_cited(self) -> None:
-        """Copy the anchor, else the first message in view, as Markdown that says its source."""
-        message = self._transcript.anchor()
-        if message is None:
-            first = int(self._pane.transcript.numbers_in_view()[0])
-            loaded = self._transcript.page.messages
-            message = next((each for each in loaded if each.number >= first), None)
-        if message is not None:
-            self._copy("cite", message)
-
-    def _on_link_asked(self) -> None:
-        if self._session is not None:
-            self._clips.put(link_to(self._session, self._transcript.anchor()))
+            self._clips.take(action, message)
 
     def _show_more(self, key: str) -> None:
         """Show the next piece of a long text; read it first where it is not loaded."""

@@ -18,6 +18,7 @@ from core.types import Session
 
 _WIDTH_STEP = 20
 _TASK = "context-draw"
+_WARM_AFTER_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,11 @@ class Drawing(QObject):
         self.session: Session | None = None
         self.marker: runs.Marker = runs.no_marks
         view.width_changed.connect(self._on_width_changed)
+
+    async def warm_up(self) -> None:
+        """Load the libraries of formatting when the first paint is over; it takes 0.2 s."""
+        await asyncio.sleep(_WARM_AFTER_S)
+        await asyncio.to_thread(_load_libraries)
 
     def begin(self, session: Session, marker: runs.Marker) -> None:
         """Draw another conversation from now on; what was wished for the last one is void."""
@@ -123,3 +129,7 @@ class Drawing(QObject):
     def _on_width_changed(self, width: int) -> None:
         if width // _WIDTH_STEP * _WIDTH_STEP != self._width:
             self.soon()
+
+
+def _load_libraries() -> None:
+    from app.render import code, markdown  # noqa: F401 - loading them is all that is wanted

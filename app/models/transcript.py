@@ -167,6 +167,12 @@ class Transcript:
                 return each
         return None
 
+    def numbered(self, number: int) -> Message | None:
+        """Return the message with a number, if it is shown in full."""
+        page = self.page
+        held = page.messages + (page.tail if page.reading else ())
+        return next((each for each in held if each.number == number), None)
+
     def is_loaded(self, message_id: int) -> bool:
         """Tell whether a message is shown in full (bookends around a hit are not)."""
         held = self.page.messages + (self.page.tail if self.page.reading else ())

@@ -83,7 +83,7 @@ def build(page: Page, scene: Scene, kept: Kept) -> tuple[tuple[Item, ...], Kept]
     scene = replace(scene, anchor_id=page.anchor_id, choices=page.choices, pieces=page.pieces)
     results = _results(page.messages + page.tail if page.reading else page.messages)
     maker = _Maker(page, scene, kept, results)
-    made: list[Item] = []
+    made: list[Item] = [] if page.messages else [_nothing(scene.style)]
     if page.head:
         made.append(_label(scene.style, "opening", len(page.head), page.total))
         for each in page.head:
@@ -164,6 +164,16 @@ class _Maker:
     def _common(self) -> tuple[object, ...]:
         scene = self._scene
         return scene.style, scene.marker, scene.folder, scene.model
+
+
+def _nothing(style: Style) -> Item:
+    """Return what a session without visible messages shows."""
+    sentence = translate("viewer", "There is no message to show in this conversation.")
+    html = (
+        f'{blocks.TABLE}><tr><td style="padding:16px 24px;{style.caption()}">{sentence}</td></tr>'
+        "</table>"
+    )
+    return Item(key="nothing", html=html)
 
 
 def _label(style: Style, which: str, count: int, total: int) -> Item:

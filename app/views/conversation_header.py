@@ -236,8 +236,8 @@ class ConversationHeader(QFrame):
         return f"{text}, {more}"
 
     def _show_lineage(self, state: HeaderState) -> None:
-        while self._crumb_row.count():
-            widget = self._crumb_row.takeAt(0).widget()
+        while (item := self._crumb_row.takeAt(0)) is not None:
+            widget = item.widget()
             if widget is not None:
                 widget.hide()
                 widget.deleteLater()

@@ -52,8 +52,8 @@ class ConversationPane(QWidget):
         for part in (self.header, self.message_bar, self.find_bar):
             column.addWidget(part)
         column.addWidget(self.transcript, 1)
-        for part in (self._told, self.link_bar):
-            column.addWidget(part)
+        column.addWidget(self._told)
+        column.addWidget(self.link_bar)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(0)

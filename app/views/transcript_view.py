@@ -231,12 +231,12 @@ class TranscriptView(QTextBrowser):
 
     # QTextBrowser
 
-    def loadResource(self, kind: int, name: QUrl) -> object:
+    def loadResource(self, kind: int, name: QUrl | str) -> object:
         """Return one of our icons, else a blank picture: nothing is read, nothing fetched.
 
         Anything but a valid image would let Qt read the file itself.
         """
-        address = name.toString()
+        address = name if isinstance(name, str) else name.toString()
         if kind != _IMAGE or not address.startswith("icon:"):
             return self._blank
         if address not in self._images:

@@ -47,10 +47,10 @@ def test_around_a_hit_stand_bookends_gaps_and_the_window(hit, scene):
         "gap-after", "resolution", "b188", "b189", "b190",
     ]  # fmt: skip
     shown = texts(items)
-    assert "Opening  first 3 of 190" in shown
+    assert "Opening first 3 of 190" in shown
     assert "50 messages" in shown
     assert "123 messages" in shown
-    assert "Resolution  last 3 of 190" in shown
+    assert "Resolution last 3 of 190" in shown
 
 
 def test_what_the_window_holds_is_no_bookend_and_no_gap(session, scene):
@@ -65,6 +65,13 @@ def test_a_whole_short_session_has_no_gap_and_no_bookend(session, scene):
     items, _ = pages.build(page, scene, {})
 
     assert keys(items) == ["m1", "m2", "m3", "m4", "m5"]
+
+
+def test_a_session_without_messages_says_so(scene):
+    items, _ = pages.build(Page(), scene, {})
+
+    assert keys(items) == ["nothing"]
+    assert "no message" in texts(items)
 
 
 def test_reading_from_the_start_shows_both_ends_in_full(session, scene):
