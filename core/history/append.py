@@ -25,13 +25,15 @@ class Batch:
     """Records of one source, in source order.
 
     `rewrites` tells that the source changes messages in place, so that a later text replaces
-    the earlier one; otherwise the first text stays and a later one is a conflict.
+    the earlier one; otherwise the first text stays and a later one is a conflict. `moves` tells
+    whether a stored message follows when its position changes; None: in a source that rewrites.
     """
 
     source_id: int
     sessions: list[SessionRecord] = field(default_factory=list)
     messages: list[MessageRecord] = field(default_factory=list)
     rewrites: bool = False
+    moves: bool | None = None
 
 
 @dataclass(slots=True)
@@ -77,6 +79,7 @@ def _append_distinct(
 ) -> None:
     """Store messages of which no two share a uid, so that none changes what another meets."""
     known = existing(db, batch.source_id, messages)
+    moves = batch.rewrites if batch.moves is None else batch.moves
     fresh: list[Incoming] = []
     for message in messages:
         found = known.get((message.session_id, message.record.uid), ())
@@ -87,7 +90,7 @@ def _append_distinct(
                 fresh.append(message)
             counts.changed += 1
         elif same is not None:
-            if _meet_again(db, message, same, tally, batch.rewrites, is_free=shown is None):
+            if _meet_again(db, message, same, tally, moves, is_free=shown is None):
                 counts.changed += 1
             else:
                 counts.unchanged += 1
@@ -108,7 +111,7 @@ def _meet_again(
     message: Incoming,
     same: Existing,
     tally: Tally,
-    rewrites: bool,
+    moves: bool,
     *,
     is_free: bool,
 ) -> bool:
@@ -117,7 +120,7 @@ def _meet_again(
     `is_free` tells that the session does not show another text of this uid.
     """
     if same.seq is not None or not is_free:
-        return revise.follow(db, message, same, tally, moves=rewrites)
+        return revise.follow(db, message, same, tally, moves=moves)
     if same.state == MessageState.SUPERSEDED:
         revise.adopt(db, message, same.id)
     else:

@@ -37,6 +37,8 @@ from core.types import Provenance, SessionKind, TitleSource
 KIND = "hermes"
 READER_VERSION = 1
 REWRITES = True
+MOVES = False
+"""Rows written anew get higher ids; a message stays where it was, beside what vanished since."""
 
 DATABASE = "state.db"
 POSITION_STEP = 1024

@@ -72,7 +72,8 @@ class Import:
         started = time.monotonic()
         for part in parsed.parts:
             source_id = self._source_id(db, part.source, part.root, part.reader)
-            batch = Batch(source_id, part.sessions, part.messages, part.reader.REWRITES)
+            moves = getattr(part.reader, "MOVES", None)
+            batch = Batch(source_id, part.sessions, part.messages, part.reader.REWRITES, moves)
             counts = append(db, batch)
             self._new += counts.new
             self._changed += counts.changed
