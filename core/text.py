@@ -68,6 +68,8 @@ _MEDIA_RUN = re.compile(rf"[{_MEDIA_CHARS}]{{60,}}(?:\r?\n[{_MEDIA_CHARS}]{{60,}
 
 _MANY_CHANGES = 64
 
+_ARGUMENTS = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
+
 
 def has_cjk(text: str) -> bool:
     """Tell whether ``text`` holds a character that forms CJK runs."""
@@ -114,7 +116,7 @@ def tool_calls_text(calls: Sequence[ToolCall]) -> str:
 
 def _argument_values(arguments: str) -> Iterator[str]:
     try:
-        value = json.loads(arguments, parse_int=str, parse_float=str, parse_constant=str)
+        value = _ARGUMENTS.decode(arguments)
     except (ValueError, RecursionError):
         yield arguments
         return

@@ -99,7 +99,7 @@ def body(message: Incoming) -> Body:
     searchable = project(record.content)
     calls = tool_calls_text(record.tool_calls) if record.tool_calls else None
     cap = TOOL_INDEXED_CHARS if record.role == Role.TOOL else INDEXED_CHARS
-    holds_cjk = any(has_cjk(text) for text in (searchable, calls, record.tool_name) if text)
+    holds_cjk = has_cjk(searchable) or has_cjk(calls or "") or has_cjk(record.tool_name or "")
     return Body(
         uid=record.uid,
         content_hash=message.content_hash,
@@ -173,5 +173,4 @@ def _narrow_text(record: MessageRecord) -> str:
     return "".join(text for text in (*texts, *record.media_refs) if text)
 
 
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
