@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import apsw
 
 from core.search import relax
+from core.search.census import Counts, cjk_tools
 from core.search.collect import Collector
 from core.search.route import (
     Indexes,
@@ -18,7 +19,7 @@ from core.search.route import (
     substring_part,
     with_one_scan,
 )
-from core.search.scope import Scope, cjk_tools
+from core.search.scope import Scope
 from core.search.sql import Sql
 from core.search.term import Term
 from core.search.titles import title_matches
@@ -76,11 +77,17 @@ class Attempts:
     """
 
     def __init__(
-        self, db: apsw.Connection, request: SearchRequest, indexes: Indexes, scope: Scope
+        self,
+        db: apsw.Connection,
+        request: SearchRequest,
+        counts: Counts,
+        indexes: Indexes,
+        scope: Scope,
     ) -> None:
         self.tried: list[Attempt] = []
         self.titles: tuple[Session, ...] = ()
         self.is_complete = True
+        self.counts = counts
         self.indexes = indexes
         self.scope = scope
         self._titles_ms: float | None = None
@@ -166,7 +173,8 @@ class Attempts:
             return Tools.NONE
         if self.scope.whole_tool_rows:
             return Tools.READ_WHOLE
-        found = cjk_tools(self._db, self.scope, where, at_most=TOOLS_READ_AT_ONCE + 1)
+        most = TOOLS_READ_AT_ONCE + 1
+        found = cjk_tools(self._db, self.counts, self.scope, where, most)
         return Tools.WORDS if found > TOOLS_READ_AT_ONCE else Tools.READ
 
 

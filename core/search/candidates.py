@@ -62,11 +62,11 @@ class Asked:
         """Yield matches by the time of their message, those without one last."""
         return self._matches("NULL", f" ORDER BY {_TIME[sort]}", limit)
 
-    def floor(self) -> int:
-        """Return the lowest id that is ranked, 0 when all are."""
+    def floor(self, hits: int) -> int:
+        """Return the lowest id among the `hits` matches stored last, 0 when there are no more."""
         found = self._db.execute(
             self._select(f"{self._name}.rowid")
-            + f" ORDER BY {self._name}.rowid DESC LIMIT 1 OFFSET {RANKED_HITS}",
+            + f" ORDER BY {self._name}.rowid DESC LIMIT 1 OFFSET {hits}",
             self._where.bindings,
         ).get
         return 0 if found is None else int(found) + 1

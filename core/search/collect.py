@@ -17,6 +17,8 @@ from core.search.scan import scan
 from core.search.sql import Sql
 from core.types import SearchPath, Sort
 
+UNRANKED = 1 << 62
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
@@ -31,7 +33,8 @@ class Found:
 class Tally:
     """What is known of one part: `count` hits for sure, and all of them if `is_all`.
 
-    `floor` is the lowest id that was ranked, 0 when nothing was left out of the ranking.
+    `floor` is the lowest id that was ranked, 0 when nothing was left out of the ranking, and
+    UNRANKED when everything was.
     """
 
     part: Part
@@ -122,15 +125,17 @@ class Collector:
         del self.result.found[self._need :]
 
     def _rank(self) -> None:
-        """Put the hits in the order of tiers, parts and bm25, older ones behind the ranked."""
+        """Put the hits in the order of tiers, parts and bm25, those not ranked behind them.
+
+        The parts share the hits that may be ranked: the first ones first.
+        """
         ranked: list[tuple[int, int, Candidate]] = []
-        scope = 0
+        left = RANKED_HITS
         for order, (tally, asked) in enumerate(zip(self.tallies, self._asked, strict=False)):
-            if not tally.is_all:
-                tally.floor = asked.floor()
-            scope += RANKED_HITS if tally.floor else tally.count
-            rows = asked.ranked(self._need, floor=tally.floor)
-            ranked += ((row.tier, order, row) for row in rows)
+            left -= self._set_floor(tally, asked, left)
+            if tally.floor != UNRANKED:
+                rows = asked.ranked(self._need, floor=tally.floor)
+                ranked += ((row.tier, order, row) for row in rows)
         ranked.sort(key=lambda each: each[:2])  # stable: within a part as they came
         found = [self._as_found(order, row) for _, order, row in ranked[: self._need]]
         for tally, asked in zip(self.tallies, self._asked, strict=False):
@@ -139,7 +144,19 @@ class Collector:
                 found += _found(tally.part, older)
         self.result.found = found
         if any(tally.floor for tally in self.tallies):
-            self.result.ranked_scope = scope
+            self.result.ranked_scope = RANKED_HITS - left
+
+    def _set_floor(self, tally: Tally, asked: Asked, most: int) -> int:
+        """Decide which of a part's hits are ranked, and return how many."""
+        if tally.is_all and tally.count <= most:
+            return tally.count
+        tally.floor = asked.floor(most) if most else UNRANKED
+        if tally.floor:
+            return most
+        if asked.is_checked:
+            return min(most, asked.raw_count())
+        tally.count, tally.is_all = asked.count(), True
+        return tally.count
 
     def _append_scanned(self) -> None:
         for tally, scanned in zip(self.tallies[len(self._asked) :], self._scans, strict=True):

@@ -1,5 +1,6 @@
 """Which indexes can be asked now, and which rows each of them answers for."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,24 +28,24 @@ class Coverage:
     held: str
 
 
-def read(db: apsw.Connection) -> dict[IndexName, Coverage]:
-    """Return the coverage of every index.
+def read(db: apsw.Connection, counts: Mapping[int, int]) -> dict[IndexName, Coverage]:
+    """Return the coverage of every index; `counts` are those of `keys.counts`.
 
     Costs a few rows where all are complete; else what `index_state.statuses` costs.
     """
     rows = db.execute("SELECT name, state, cursor, last_moved_at_ms, reason FROM index_state")
     states: dict[IndexName, tuple[Any, ...]] = {row[0]: row[1:] for row in map(tuple, rows)}
     if all(state in _COMPLETE for state, *_ in states.values()):
-        statuses = [_complete(db, name, states[name]) for name in INDEX_NAMES]
+        statuses = [_complete(counts, name, states[name]) for name in INDEX_NAMES]
     else:
         statuses = list(index_state.statuses(db))
     return {status.name: _coverage(db, status) for status in statuses}
 
 
-def _complete(db: apsw.Connection, name: IndexName, row: tuple[Any, ...]) -> IndexStatus:
+def _complete(counts: Mapping[int, int], name: IndexName, row: tuple[Any, ...]) -> IndexStatus:
     """Return the status of an index that triggers keep whole, without counting its rows."""
     state, cursor, last_moved_at_ms, reason = row
-    done = attachment.eligible_count(db, INDEXES[name])
+    done = attachment.eligible_of(counts, INDEXES[name])
     return IndexStatus(name, state, 1.0, done, 0, cursor, last_moved_at_ms, reason)
 
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from core.history.sessions import session_by_id
+from core.history.sessions import sessions_by_id
 from core.search.collect import Found
 from core.search.scope import Scope, session_in
 from core.search.snippet import Snippet, make_snippet
@@ -39,7 +39,7 @@ def read_hits(
     shown_in = {
         body.id: session_in(db, scope, body.id, body.session_id) for body in bodies.values()
     }
-    sessions = {row: session_by_id(db, row) for row in set(shown_in.values())}
+    sessions = sessions_by_id(db, set(shown_in.values()))
     return tuple(
         _hit(each, bodies[each.message_id], sessions[shown_in[each.message_id]], terms)
         for each in found

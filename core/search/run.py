@@ -11,12 +11,14 @@ from core.errors import QueryError
 from core.search import coverage
 from core.search.attempts import Attempt, Attempts
 from core.search.candidates import ALL
+from core.search.census import cjk_tools, count, counted, left_out
 from core.search.hits import read_hits
 from core.search.language import Query, parse
 from core.search.route import Indexes, Tools
-from core.search.scope import cjk_tools, count, counted, left_out, scope_of
+from core.search.scope import scope_of
 from core.search.sql import Sql, both
 from core.search.why import why
+from core.store import keys
 from core.store.deadline import deadline
 from core.types import SearchPath, SearchRequest, SearchResult
 
@@ -63,14 +65,15 @@ def search(db: apsw.Connection, request: SearchRequest) -> SearchResult:
     began = time.perf_counter()
     page = _page(db, request)
     query = parse(request.query)
-    indexes = coverage.read(db)
+    counts = keys.counts(db)
+    indexes = coverage.read(db, counts)
     scope = scope_of(db, request)
     if query.tree is None:
         return _nothing_asked(query, indexes, began)
     where = scope.where
     if request.after is not None:
         where = both(Sql("k.id <= ?", (page.highest,)), where)
-    attempts = Attempts(db, request, indexes, scope)
+    attempts = Attempts(db, request, counts, indexes, scope)
     with deadline(db, request.deadline_s) as limit:
         attempt = attempts.run(query.tree, where, page.offset + page.limit + 1, limit)
         remaining_s = limit.remaining_s
@@ -91,7 +94,7 @@ def _answer(
     found = collected.result.found
     hits = read_hits(db, found[page.offset : page.end], attempt.sought, scope)
     left = _left_out(db, attempts, attempt)
-    searched = counted(db, scope)
+    searched = counted(attempts.counts, scope)
     if scope.is_narrowed:
         searched = _within(db, BOUND_S, lambda: count(db, scope.where)) or searched
     tools_left = left.get("tool", 0)
@@ -129,10 +132,10 @@ def _total(db: apsw.Connection, attempt: Attempt) -> int:
 
 def _left_out(db: apsw.Connection, attempts: Attempts, attempt: Attempt) -> dict[str, int]:
     """Return how many messages, by reason, were not searched."""
-    found = left_out(db, attempts.scope)
+    found = left_out(db, attempts.counts, attempts.scope)
     if attempt.tools is Tools.WORDS:
         scope = attempts.scope
-        found["tool"] = cjk_tools(db, scope, scope.where, at_most=ALL)
+        found["tool"] = cjk_tools(db, attempts.counts, scope, scope.where, ALL)
     if not attempts.is_complete:
         todo = max(index.status.todo for index in attempts.indexes.values())
         found |= {"unindexed": todo} if todo else {}

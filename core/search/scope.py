@@ -10,7 +10,6 @@ import apsw
 
 from core.errors import NotFoundError
 from core.search.sql import EVERYTHING, Sql, both, places
-from core.store import keys
 from core.store.keys import (
     HAS_CJK_FLAG,
     LONG_FLAG,
@@ -44,10 +43,12 @@ TIER = (
 """SQL for where a hit stands among the hits: spoken, off the branch, injected, taken back."""
 
 _SHOWN = frozenset({MessageState.ACTIVE, MessageState.COMPACTED, MessageState.OFF_BRANCH})
-_ON_REQUEST = {"rewound": MessageState.REWOUND, "hidden": MessageState.HIDDEN}
+ON_REQUEST = {"rewound": MessageState.REWOUND, "hidden": MessageState.HIDDEN}
+"""States that are searched when a request includes them by these names."""
+
 _TRASHED = "SELECT id FROM sessions WHERE trashed_at_ms IS NOT NULL"
-_IN_TRASH = Sql(f"k.session_id IN ({_TRASHED})")
-_NOT_IN_TRASH = Sql(
+IN_TRASH = Sql(f"k.session_id IN ({_TRASHED})")
+_NOTIN_TRASH = Sql(
     f"(k.session_id NOT IN ({_TRASHED}) OR EXISTS"
     " (SELECT 1 FROM message_placements AS p JOIN sessions AS s ON s.id = p.session_id"
     " WHERE p.message_id = k.id AND s.trashed_at_ms IS NULL))"
@@ -84,16 +85,16 @@ def scope_of(db: apsw.Connection, request: SearchRequest) -> Scope:
         NotFoundError: a session it names is not in the store.
     """
     roles = frozenset(request.roles) or frozenset(Role)
-    asked = frozenset(_ON_REQUEST[name] for name in request.include if name in _ON_REQUEST)
+    asked = frozenset(ON_REQUEST[name] for name in request.include if name in ON_REQUEST)
     states = _SHOWN | asked
     has_trash = db.execute(f"SELECT EXISTS ({_TRASHED})").get
     leaves_trash = bool(has_trash) and "trash" not in request.include
     session_ids = _named(db, request.sessions)
     filters = both(_within(session_ids), _in_places(db, request), _at_times(request))
     where = both(
-        Sql(_one_of(STATE_MASK, [STATE_BITS[state] for state in states])),
-        EVERYTHING if len(roles) == len(Role) else Sql(_has_role(roles)),
-        _NOT_IN_TRASH if leaves_trash else EVERYTHING,
+        Sql(one_of(STATE_MASK, [STATE_BITS[state] for state in states])),
+        EVERYTHING if len(roles) == len(Role) else Sql(has_role(roles)),
+        _NOTIN_TRASH if leaves_trash else EVERYTHING,
         filters,
     )
     whole_tool_rows = Role.TOOL in request.roles or "tool" in request.include
@@ -116,57 +117,14 @@ def session_in(db: apsw.Connection, scope: Scope, message_id: int, owner: int) -
     return owner if found is None else int(found)
 
 
-def counted(db: apsw.Connection, scope: Scope) -> int:
-    """Return how many messages have the scope's roles and states, wherever they are."""
-    return keys.count(db, roles=scope.roles, states=scope.states)
-
-
-def left_out(db: apsw.Connection, scope: Scope) -> dict[str, int]:
-    """Return how many messages, by reason, are no part of the scope though they fit it.
-
-    Costs a few rows where there are none, and otherwise as many as there are.
-    """
-    found: dict[str, int] = {}
-    filters = both(Sql(_has_role(scope.roles)), scope.filters)
-    for name, state in _ON_REQUEST.items():
-        if state not in scope.states and keys.count(db, states=frozenset({state})):
-            is_state = Sql(f"(k.flags & {STATE_MASK}) = {STATE_BITS[state]}")
-            found[name] = count(db, both(Sql(IS_ASIDE), is_state, filters))
-    if scope.leaves_trash:
-        shown = Sql(_one_of(STATE_MASK, [STATE_BITS[state] for state in scope.states]))
-        found["trashed"] = count(db, both(_IN_TRASH, shown, filters))
-    found["cut_tails"] = _cut_tails(db, scope)
-    return {name: number for name, number in found.items() if number}
-
-
-def _cut_tails(db: apsw.Connection, scope: Scope) -> int:
-    roles = scope.roles - ({Role.TOOL} if scope.whole_tool_rows else set())
-    if not scope.is_narrowed or not keys.count(db, flags=LONG_FLAG):
-        return keys.count(db, roles=roles, states=scope.states, flags=LONG_FLAG)
-    return count(db, both(Sql(IS_LONG), Sql(_has_role(roles)), scope.where))
-
-
-def cjk_tools(db: apsw.Connection, scope: Scope, where: Sql, *, at_most: int) -> int:
-    """Return how many tool rows with CJK there are within `where`, counting no further."""
-    known = keys.count(db, roles=frozenset({Role.TOOL}), states=scope.states, flags=HAS_CJK_FLAG)
-    if not scope.is_narrowed or known == 0:
-        return known
-    inside = f"SELECT 1 FROM message_keys AS k WHERE {IS_CJK_TOOL} AND {where.text}"
-    return int(db.execute(f"SELECT count(*) FROM ({inside} LIMIT {at_most})", where.bindings).get)
-
-
-def count(db: apsw.Connection, where: Sql) -> int:
-    """Return how many messages fulfil a condition over message_keys as k."""
-    sql = f"SELECT count(*) FROM message_keys AS k WHERE {where.text}"
-    return int(db.execute(sql, where.bindings).get)
-
-
-def _one_of(mask: int, values: list[int]) -> str:
+def one_of(mask: int, values: list[int]) -> str:
+    """Return SQL that is true for messages whose bits under `mask` are one of `values`."""
     return f"(k.flags & {mask}) IN ({', '.join(map(str, sorted(values)))})"
 
 
-def _has_role(roles: frozenset[Role]) -> str:
-    return _one_of(ROLE_MASK, [ROLE_BITS[role] for role in roles])
+def has_role(roles: frozenset[Role]) -> str:
+    """Return SQL that is true for messages of these roles."""
+    return one_of(ROLE_MASK, [ROLE_BITS[role] for role in roles])
 
 
 def _at_times(request: SearchRequest) -> Sql:

@@ -1,7 +1,6 @@
 """Marks in stored texts, and the short stretch of one that shows why it was found."""
 
 import re
-import unicodedata
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import NamedTuple
@@ -19,10 +18,12 @@ _REACH_CHARS = 120  # marks this near each other are shown together
 _ESCAPES = r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]*[0-~])?"
 _ESCAPE = re.compile(_ESCAPES)
 _BLANK = re.compile(r"[\s\x00-\x1f\x7f-\x9f]")
-_GAP = re.compile(rf"(?:{_ESCAPES}|{_BLANK.pattern})+")
+_BLANKS = _BLANK.pattern
+_GAP = re.compile(rf"(?:{_ESCAPES}|(?! ){_BLANKS}|{_BLANKS}{{2}})(?:{_ESCAPES}|{_BLANKS})*")
 _INVISIBLE_END = re.compile(rf"(?:{_ESCAPES}|[\x00-\x20\x7f-\xa0\u00ad\u061c\u180e\u200b-\u200f"
                             r"\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb])+\Z")  # fmt: skip
 
+_NARROW = "\u10ff"  # nearly all that is drawn two columns wide comes after it
 _WORD_START = re.compile(r"\s\S")
 
 Range = tuple[int, int]
@@ -113,11 +114,14 @@ def _merged(marks: Iterable[tuple[int, ...]]) -> list[Range]:
 def _densest(marks: Sequence[Mark]) -> Mark | None:
     """Return the first mark of the stretch that shows the most different terms."""
     best, most = None, 0
+    possible = len({mark.term for mark in marks})
     for at, mark in enumerate(marks):
         near = (m.term for m in islice(marks, at, at + 64) if m.end - mark.start <= _REACH_CHARS)
-        count = len({mark.term, *near})
+        count = len({mark.term, *near}) if possible > 1 else 1
         if count > most:
             best, most = mark, count
+        if most == possible:
+            break
     return best
 
 
@@ -126,7 +130,7 @@ def _cut_before(content: str, at: int) -> int:
     start, columns = at, 0
     while start > 0 and columns < LEAD_COLUMNS:
         start -= 1
-        columns += _columns(content[start])
+        columns += 2 if content[start] > _NARROW else 1
     if start == 0:
         return 0
     space = _WORD_START.search(content, start - 1, start + (at - start) // 2)
@@ -134,31 +138,35 @@ def _cut_before(content: str, at: int) -> int:
 
 
 def _cut_behind(content: str, start: int, reached: int) -> int:
-    end, columns = start, 0
-    while end < len(content) and (columns < SNIPPET_COLUMNS or end < reached):
-        columns += _columns(content[end])
+    """Return where a snippet ends that begins at `start` and has `reached` in it."""
+    columns, end = 0, start
+    while columns < SNIPPET_COLUMNS and end < len(content):
+        columns += 2 if content[end] > _NARROW else 1
         end += 1
-    return end_of(content, end)
-
-
-def _columns(char: str) -> int:
-    return 2 if char > "\u02ff" and unicodedata.east_asian_width(char) in "WF" else 1
+    return end_of(content, max(end, reached))
 
 
 def _on_one_line(content: str, start: int, end: int, marks: Sequence[Range]) -> Snippet:
-    kept = list("… " if start > 0 else "")
-    moved = [0] * (end - start + 1)
+    kept = ["… "] if start > 0 else []
+    length = sum(map(len, kept))
+    moved = {}  # from each edge of a mark to its place in the snippet
+    edges = sorted({edge for mark in marks for edge in mark})
     at = start
-    while at < end:
-        gap = _GAP.match(content, at, end)
-        stop = gap.end() if gap else at + 1
-        moved[at - start : stop - start] = [len(kept)] * (stop - at)
-        if gap is None:
-            kept.append(content[at])
-        elif _BLANK.search(_ESCAPE.sub("", gap[0])) and kept and kept[-1] != " ":
+    for gap in (*_GAP.finditer(content, start, end), None):
+        stop, behind = (end, end) if gap is None else gap.span()
+        while edges and edges[0] <= stop:
+            edge = edges.pop(0)
+            moved[edge] = length + edge - at
+        if at < stop:
+            kept.append(content[at:stop])
+        length += stop - at
+        while edges and edges[0] < behind:
+            moved[edges.pop(0)] = length
+        is_blank = gap is not None and _BLANK.search(_ESCAPE.sub("", gap[0])) is not None
+        if is_blank and kept and not kept[-1].endswith(" "):
             kept.append(" ")
-        at = stop
-    moved[end - start] = len(kept)
-    ranges = [(moved[first - start], moved[last - start]) for first, last in marks]
-    text = "".join(kept) + ("…" if end < len(content) else "")
-    return Snippet(text, tuple(_merged(ranges)))
+            length += 1
+        at = behind
+    kept.append("…" if end < len(content) else "")
+    ranges = [(moved[first], moved[last]) for first, last in marks]
+    return Snippet("".join(kept), tuple(_merged(ranges)))

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import apsw
 
-from core.history.sessions import session_by_id
+from core.history.sessions import sessions_by_id
 from core.search import compile as compiling
 from core.search.check import fulfils
 from core.search.scope import of_places
@@ -29,10 +29,10 @@ def title_matches(db: apsw.Connection, tree: Node, request: SearchRequest) -> tu
         Sql("true" if "trash" in request.include else "s.trashed_at_ms IS NULL"),
         of_places(db, request),
     )
-    ids = dict.fromkeys(
-        (*_by_id(db, request.query.strip(), allowed), *_by_title(db, tree, allowed))
-    )
-    return tuple(session_by_id(db, row) for row in list(ids)[:MOST_MATCHES])
+    named = _by_id(db, request.query.strip(), allowed)
+    ids = list(dict.fromkeys((*named, *_by_title(db, tree, allowed))))[:MOST_MATCHES]
+    sessions = sessions_by_id(db, ids) if ids else {}
+    return tuple(sessions[row] for row in ids)
 
 
 def _by_id(db: apsw.Connection, text: str, allowed: Sql) -> Iterable[int]:

@@ -7,6 +7,7 @@ caller's write transaction and cost about a millisecond where nothing else is sa
 """
 
 import time
+from collections.abc import Mapping
 
 import apsw
 
@@ -140,9 +141,14 @@ def outdated_count(db: apsw.Connection, index: Index) -> int:
 
 def eligible_count(db: apsw.Connection, index: Index) -> int:
     """Return how many messages the index should hold; reads a few rows."""
+    return eligible_of(keys.counts(db), index)
+
+
+def eligible_of(counts: Mapping[int, int], index: Index) -> int:
+    """Return what `eligible_count` returns, from `keys.counts`."""
     shown = frozenset(MessageState) - {MessageState.SUPERSEDED}
     spoken = frozenset(Role) if index.tool_rows else frozenset(Role) - {Role.TOOL}
-    return keys.count(db, roles=spoken, states=shown)
+    return keys.total(counts, roles=spoken, states=shown)
 
 
 def indexed_count(db: apsw.Connection, index: Index) -> int:

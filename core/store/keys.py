@@ -4,7 +4,7 @@
 stored in every store: new bits go to the end, none is ever moved.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import product
 from typing import Any
 
@@ -107,7 +107,23 @@ def count(
 
     `flags` are LONG_FLAG, HAS_CJK_FLAG, both or neither: what all of them have.
     """
+    return total(counts(db), roles=roles, states=states, flags=flags)
+
+
+def counts(db: apsw.Connection) -> dict[int, int]:
+    """Return how many messages there are by `flags & COUNTED_MASK`, without the zeros."""
+    rows: Iterable[tuple[int, int]] = db.execute("SELECT flags, n FROM message_counts WHERE n <> 0")
+    return dict(rows)
+
+
+def total(
+    counted: Mapping[int, int],
+    *,
+    roles: frozenset[Role] = frozenset(Role),
+    states: frozenset[MessageState] = frozenset(MessageState),
+    flags: int = 0,
+) -> int:
+    """Return what `count` returns, from `counts`."""
     wanted = {ROLE_BITS[role] | STATE_BITS[state] for role in roles for state in states}
     told = ROLE_MASK | STATE_MASK
-    rows = db.execute("SELECT flags, n FROM message_counts WHERE (flags & ?1) = ?1", (flags,))
-    return sum(n for found, n in rows if found & told in wanted)
+    return sum(n for at, n in counted.items() if at & flags == flags and at & told in wanted)

@@ -1,0 +1,70 @@
+"""How many messages an answer is about, and how many it leaves out."""
+
+from collections.abc import Mapping
+
+import apsw
+
+from core.search.scope import (
+    IN_TRASH,
+    IS_ASIDE,
+    IS_CJK_TOOL,
+    IS_LONG,
+    ON_REQUEST,
+    Scope,
+    has_role,
+    one_of,
+)
+from core.search.sql import Sql, both
+from core.store import keys
+from core.store.keys import HAS_CJK_FLAG, LONG_FLAG, STATE_BITS, STATE_MASK
+from core.types import Role
+
+Counts = Mapping[int, int]
+"""What `keys.counts` returns."""
+
+
+def counted(counts: Counts, scope: Scope) -> int:
+    """Return how many messages have the scope's roles and states, wherever they are."""
+    return keys.total(counts, roles=scope.roles, states=scope.states)
+
+
+def count(db: apsw.Connection, where: Sql) -> int:
+    """Return how many messages fulfil a condition over message_keys as k."""
+    sql = f"SELECT count(*) FROM message_keys AS k WHERE {where.text}"
+    return int(db.execute(sql, where.bindings).get)
+
+
+def cjk_tools(db: apsw.Connection, counts: Counts, scope: Scope, where: Sql, at_most: int) -> int:
+    """Return how many tool rows with CJK there are within `where`, counting no further."""
+    tools = frozenset({Role.TOOL})
+    known = keys.total(counts, roles=tools, states=scope.states, flags=HAS_CJK_FLAG)
+    if not scope.is_narrowed or known == 0:
+        return known
+    inside = f"SELECT 1 FROM message_keys AS k WHERE {IS_CJK_TOOL} AND {where.text}"
+    return int(db.execute(f"SELECT count(*) FROM ({inside} LIMIT {at_most})", where.bindings).get)
+
+
+def left_out(db: apsw.Connection, counts: Counts, scope: Scope) -> dict[str, int]:
+    """Return how many messages, by reason, are no part of the scope though they fit it.
+
+    Costs nothing where there are none, and otherwise as many rows as there are.
+    """
+    found: dict[str, int] = {}
+    filters = both(Sql(has_role(scope.roles)), scope.filters)
+    for name, state in ON_REQUEST.items():
+        if state not in scope.states and keys.total(counts, states=frozenset({state})):
+            is_state = Sql(f"(k.flags & {STATE_MASK}) = {STATE_BITS[state]}")
+            found[name] = count(db, both(Sql(IS_ASIDE), is_state, filters))
+    if scope.leaves_trash:
+        shown = Sql(one_of(STATE_MASK, [STATE_BITS[state] for state in scope.states]))
+        found["trashed"] = count(db, both(IN_TRASH, shown, filters))
+    found["cut_tails"] = _cut_tails(db, counts, scope)
+    return {name: number for name, number in found.items() if number}
+
+
+def _cut_tails(db: apsw.Connection, counts: Counts, scope: Scope) -> int:
+    roles = scope.roles - ({Role.TOOL} if scope.whole_tool_rows else set())
+    known = keys.total(counts, roles=roles, states=scope.states, flags=LONG_FLAG)
+    if not scope.is_narrowed or known == 0:
+        return known
+    return count(db, both(Sql(IS_LONG), Sql(has_role(roles)), scope.where))
