@@ -10,7 +10,6 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn, Protocol
 
 import msgspec
@@ -43,8 +42,7 @@ class Line(NamedTuple):
     terminated: bool
 
 
-@dataclass(frozen=True, slots=True)
-class JsonObject:
+class JsonObject(NamedTuple):
     """An object of a line and the bytes it came from."""
 
     line: int
