@@ -157,7 +157,7 @@ def test_the_map_belongs_to_the_projection(text):
 @given(before=HOSTILE, after=HOSTILE)
 def test_a_mark_is_found_again_in_the_source(before, after):
     """What is marked in the source projects to what was marked, whatever stands around it."""
-    source = f"{before} 電影 {after}"
+    source = f"{before}\n電影\n{after}"
     projected, offsets = project_with_map(source)
     start = projected.index("電影")
     marked = source[offsets[start] : offsets[start + 2]]
