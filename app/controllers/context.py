@@ -89,7 +89,7 @@ class ContextController(QObject):
         pane, view = self._pane, self._pane.transcript
         view.acted.connect(self._on_acted)
         view.more_wanted.connect(self._on_more_wanted)
-        view.copy_asked.connect(self._clips.take_cited)
+        view.copy_asked.connect(self.copy_cited)
         view.moved.connect(lambda: self._places.follow(self._found))
         pane.rail.number_asked.connect(self._on_number_asked)
         pane.outline.message_asked.connect(self._on_message_asked)
@@ -284,6 +284,10 @@ class ContextController(QObject):
             self._go_to(message.id, hold=key)
         elif action in ("copy", "cite", "ref"):
             self._clips.take(action, message)
+
+    def copy_cited(self) -> None:
+        """Copy the anchor, else the first message in view, as Markdown that says its source."""
+        self._clips.take_cited()
 
     def _show_more(self, key: str) -> None:
         """Show the next piece of a long text; read it first where it is not loaded."""
