@@ -4,7 +4,7 @@ The order of work is the newest hits, then their ranking, then the exact total.
 """
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -98,6 +98,15 @@ class Collector:
             for _ in scanned:
                 pass
 
+    def close(self) -> None:
+        """Let go of scans that were read in part.
+
+        An interruption lasts for as long as any statement of the connection is under way, and
+        ends every other that is begun meanwhile (https://www.sqlite.org/c3ref/interrupt.html).
+        """
+        for scanned in self._scans:
+            scanned.close()
+
     @property
     def total(self) -> int:
         """How many hits are known for sure."""
@@ -187,7 +196,7 @@ class Collector:
         return Found(row.message_id, self.tallies[order].part.path, row.score)
 
     @staticmethod
-    def _tallied(tally: Tally, rows: Iterator[Candidate]) -> Iterator[Candidate]:
+    def _tallied(tally: Tally, rows: Iterator[Candidate]) -> Generator[Candidate, None, None]:
         for row in rows:
             tally.count += 1
             yield row

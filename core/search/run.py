@@ -79,6 +79,7 @@ def search(db: apsw.Connection, request: SearchRequest) -> SearchResult:
         remaining_s = limit.remaining_s
     if not attempt.collector.is_exact:
         _within(db, min(COUNT_S, remaining_s), attempt.collector.count)
+    attempt.collector.close()
     return _answer(db, query, page, attempts, attempt, began)
 
 
