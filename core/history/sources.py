@@ -13,6 +13,7 @@ from core.sources.records import SourceIdentity
 
 FileState = Literal["reading", "done", "failed", "gone"]
 BAD_RECORDS_KEPT = 1000
+"""Of one file; whoever has more of them has another kind of file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,6 @@ def known_files(db: apsw.Connection) -> dict[str, list[KnownFile]]:
 
 def save_file(db: apsw.Connection, source_id: int, reading: FileReading) -> None:
     """Store how far a file was read, in the transaction that stores what was read."""
-    bad = list(reading.bad_records)[:BAD_RECORDS_KEPT]
     db.execute(
         "INSERT INTO source_files(source_id, path, device, inode, size, mtime_ns, offset,"
         " head_hash, tail_hash, reader_version, state, error, unknown_records, bad_records)"
@@ -104,7 +104,7 @@ def save_file(db: apsw.Connection, source_id: int, reading: FileReading) -> None
             reading.state,
             reading.error,
             json.dumps(reading.unknown_records, ensure_ascii=False),
-            json.dumps(bad, ensure_ascii=False),
+            json.dumps(list(reading.bad_records), ensure_ascii=False),
         ),
     )
 

@@ -97,13 +97,18 @@ def files(path: Path) -> Iterator[Path]:
     if not path.is_dir():
         yield path
         return
-    projects = path / "projects"
-    root = projects if projects.is_dir() and (path / "history.jsonl").exists() else path
+    root = path / "projects" if is_home(path) else path
     for folder, folders, names in os.walk(root):
         folders.sort()
         for name in sorted(names):
             if name.endswith(".jsonl") and name not in _OTHER_FILES:
                 yield Path(folder, name)
+
+
+def is_home(folder: Path) -> bool:
+    """Whether the folder is the program's own, where only `projects` holds transcripts."""
+    named = folder.name == ".claude" or (folder / "history.jsonl").is_file()
+    return named and (folder / "projects").is_dir()
 
 
 def read(path: Path) -> Iterator[Record]:

@@ -6,6 +6,7 @@ about 300 bytes a line, whatever the lines hold.
 """
 
 import re
+import sys
 from collections.abc import Callable
 from enum import Enum, auto
 from pathlib import Path
@@ -78,12 +79,14 @@ class Place:
         "rewound",
         "session",
         "turn",
+        "type",
         "uuid",
     )
 
     def __init__(self, offset: int, kind: Kind = Kind.NOTHING) -> None:
         self.offset = offset
         self.kind = kind
+        self.type = ""
         self.turn: Turn | None = None
         self.uuid: str | None = None
         self.parent = -1
@@ -110,7 +113,6 @@ class Outline:
         self.keyless: set[str] = set()
         self.said: set[int] = set()
         self._by_uuid: dict[str, int] = {}
-        self._types: dict[str, str] = {}
         self._groups: dict[object, int] = {}
         self._prompts = 0
         self._second: tuple[str, int | None] = ("", None)
@@ -148,9 +150,11 @@ class Outline:
         uuid = record.get("uuid")
         if isinstance(uuid, str) and _ID.fullmatch(uuid):
             place.uuid = uuid
-            before = self._types.setdefault(uuid, kind)
-            if uuid in self._by_uuid:
-                (self.repeated if before == kind else self.keyless).add(uuid)
+            place.type = sys.intern(kind)
+            before = self._by_uuid.get(uuid)
+            if before is not None:
+                is_same = self.places[before].type == kind
+                (self.repeated if is_same else self.keyless).add(uuid)
             self._by_uuid[uuid] = len(self.places)
         if record.get("isSidechain") is True:
             place.session = self._sidechain(place)

@@ -53,6 +53,8 @@ READERS: Mapping[str, Reader] = {
 # folder, Codex for the whole of it.
 CHOOSES_PER_FOLDER = frozenset({hermes.KIND})
 CHOOSES_PER_TREE = frozenset({codex.KIND})
+# A fork there is a copy of the messages, without a word of where they come from.
+COPIES_SILENTLY = frozenset({claude_code.KIND})
 SUFFIXES = frozenset({".db", ".json", ".jsonl", ".ndjson", ".sqlite", ".zip", ".zst"})
 
 
@@ -100,9 +102,7 @@ def home_of(folder: Path) -> Reader | None:
         return READERS[hermes.KIND]
     if codex_files.is_home(folder):
         return READERS[codex.KIND]
-    if (folder / "projects").is_dir() and (
-        folder.name == ".claude" or (folder / "history.jsonl").is_file()
-    ):
+    if claude_code.is_home(folder):
         return READERS[claude_code.KIND]
     return None
 

@@ -17,9 +17,10 @@ import apsw
 
 from core.history import sources
 from core.history.append import Batch, append
+from core.history.forks import link_forks
 from core.index import backfill
 from core.index.state import new_holder
-from core.sources.detect import Reader
+from core.sources.detect import COPIES_SILENTLY, Reader
 from core.sources.ingest_parse import Parsed, Parser
 from core.sources.ingest_plan import Known, Plan, make_plan
 from core.sources.records import SourceIdentity
@@ -82,12 +83,14 @@ class Import:
             root = str(end.unit.path.parent)
             source_id = self._source_id(db, end.source, root, end.unit.reader)
             sources.save_file(db, source_id, end.reading)
+            if end.source.kind in COPIES_SILENTLY:
+                link_forks(db, source_id, sorted(end.sessions))
             self._read.append(end.report)
             self._unknown.update(end.reading.unknown_records)
         self._adapt(parsed.messages, time.monotonic() - started)
 
     def finish(self, db: apsw.Connection) -> None:
-        """Store, in the caller's transaction, which files moved or vanished, and the counts."""
+        """Store, in the caller's transaction, which files moved or vanished, and the sums."""
         for known, name, stamp in self._plan.moved:
             sources.move_file(db, known.id, name, stamp.inode, stamp.mtime_ns)
         sources.mark_gone(db, self._plan.gone)

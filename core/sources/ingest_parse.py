@@ -6,7 +6,7 @@ from collections.abc import Generator, Iterable
 from dataclasses import dataclass, field
 
 from core.errors import SourceError
-from core.history.sources import FileReading
+from core.history.sources import BAD_RECORDS_KEPT, FileReading
 from core.sources import files
 from core.sources.detect import Reader
 from core.sources.ingest_plan import Unit
@@ -48,6 +48,7 @@ class Ended:
     unit: Unit
     reading: FileReading
     report: FileReport
+    sessions: frozenset[str]
 
 
 @dataclass(slots=True)
@@ -76,6 +77,7 @@ class _Reading:
     sessions: set[str] = field(default_factory=set)
     unknown: Counter[str] = field(default_factory=Counter)
     bad: list[BadRecord] = field(default_factory=list)
+    bad_count: int = 0
     remarks: list[str] = field(default_factory=list)
 
 
@@ -158,11 +160,19 @@ class Parser:
             "failed" if error else "changed" if unit.known else "new",
             len(reading.sessions),
             reading.messages,
-            error or "; ".join(reading.remarks) or None,
+            error or _told(reading),
             tuple(reading.bad),
         )
         told = _file_reading(reading, error)
-        parsed.ended.append(Ended(reading.home, unit, told, report))
+        parsed.ended.append(Ended(reading.home, unit, told, report, frozenset(reading.sessions)))
+
+
+def _told(reading: _Reading) -> str | None:
+    """What is worth telling of a file that was read."""
+    remarks = list(reading.remarks)
+    if more := reading.bad_count - len(reading.bad):
+        remarks.append(f"{more:,} more bad records are not listed")
+    return "; ".join(remarks) or None
 
 
 def _part(parsed: Parsed, reading: _Reading) -> Part:
@@ -186,7 +196,9 @@ def _note(record: Record, reading: _Reading, parsed: Parsed) -> None:
     elif isinstance(record, UnknownRecord):
         reading.unknown[record.type] += 1
     elif isinstance(record, BadSourceRecord):
-        reading.bad.append(BadRecord(reading.unit.name, record.line, record.reason))
+        if len(reading.bad) < BAD_RECORDS_KEPT:
+            reading.bad.append(BadRecord(reading.unit.name, record.line, record.reason))
+        reading.bad_count += 1
     elif isinstance(record, Remark) and len(reading.remarks) < _REMARKS_TOLD:
         reading.remarks.append(f"line {record.line}: {record.text}")
 

@@ -186,6 +186,15 @@ def test_bad_lines_are_named_and_stored_with_the_file(db, tmp_path):
     assert json.loads(stored)[0][0] == 2
 
 
+def test_of_very_many_bad_lines_a_thousand_are_named(db, tmp_path):
+    path = write(tmp_path / "talk.jsonl", said("before"), *("{broken" for _ in range(1200)))
+    (file,) = run(db, path).files
+    assert len(file.bad_records) == 1000
+    assert file.reason == "200 more bad records are not listed"
+    ((stored,),) = db.execute("SELECT bad_records FROM source_files")
+    assert len(json.loads(stored)) == 1000
+
+
 def test_what_was_kept_in_spite_of_something_is_told(db, tmp_path):
     path = tmp_path / "talk.jsonl"
     path.write_bytes(b'{"session":"s","role":"user","content":"caf\xe9"}\n')
@@ -296,6 +305,16 @@ def test_a_text_that_was_rewritten_in_place_is_replaced(db, tmp_path):
     assert contents(db) == ["INCSIX", "new", "stays"]
 
 
+def test_a_later_line_of_the_same_id_corrects_the_earlier_one(db, tmp_path):
+    path = write(tmp_path / "talk.jsonl", said("alpha", "m"), said("beta", "m"))
+    for _ in range(2):
+        report = run(db, path)
+        assert (report.conflicts, report.failed) == (0, 0)
+        found = db.execute("SELECT content, state FROM messages ORDER BY content").fetchall()
+        assert found == [("alpha", "superseded"), ("beta", "active")]
+        db.execute("UPDATE source_files SET reader_version = 0")
+
+
 def test_a_message_that_was_still_being_written_grows(db, tmp_path):
     def answer(uuid, *blocks):
         message = {"id": "msg_1", "role": "assistant", "content": list(blocks)}
@@ -312,6 +331,32 @@ def test_a_message_that_was_still_being_written_grows(db, tmp_path):
         "SELECT uid, content, tool_calls IS NOT NULL, state FROM messages"
     ).fetchall()
     assert found == [("u1", "let me look", 1, "active")]
+
+
+@pytest.mark.parametrize("first", ["0a", "0b"])
+def test_copies_of_a_conversation_share_their_messages_and_name_their_origin(db, tmp_path, first):
+    def line(uuid, text, second):
+        at = f"2026-05-01T10:00:{second:02}Z"
+        return json.dumps(
+            {"type": "user", "uuid": uuid, "timestamp": at, "message": {"content": text}}
+        )
+
+    shared = [line("u1", "otter", 1), line("u2", "more", 2)]
+    files = {
+        "0a": write(tmp_path / "p" / "0a.jsonl", *shared, line("u3", "its own end", 3)),
+        "0b": write(tmp_path / "p" / "0b.jsonl", *shared, line("u4", "beaver", 9)),
+    }
+    run(db, files.pop(first))
+    run(db, tmp_path / "p")
+    assert db.execute("SELECT count(*) FROM messages").get == 4
+    shown = "SELECT s.native_id, count(*) FROM sessions AS s JOIN message_placements AS p"
+    shown += " ON p.session_id = s.id GROUP BY s.id ORDER BY s.native_id"
+    assert db.execute(shown).fetchall() == [("0a", 3), ("0b", 3)]
+    found = "SELECT native_id, parent_native_id, relation, evidence FROM sessions ORDER BY 1"
+    assert db.execute(found).fetchall() == [
+        ("0a", None, None, None),
+        ("0b", "0a", "fork", "heuristic"),
+    ]
 
 
 def test_a_vanished_file_takes_nothing_with_it(db, tmp_path):

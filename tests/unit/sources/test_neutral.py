@@ -186,19 +186,6 @@ def test_a_made_id_stays_when_lines_move_and_equal_lines_have_their_own(read):
     assert {m.uid for m in first} == {m.uid for m in moved} - {moved[0].uid}
 
 
-def test_an_id_that_repeats_with_other_words_keeps_both(read):
-    found = messages(
-        read(
-            said(id="m", content="alpha"),
-            said(id="m", content="beta"),
-            said(id="m", content="alpha"),
-        )
-    )
-    assert [m.content for m in found] == ["alpha", "beta", "alpha"]
-    assert found[0].uid == found[2].uid == "m"
-    assert found[1].uid != "m"
-
-
 def test_a_session_is_told_once_and_again_when_more_is_known(read):
     records = read(
         said(role="assistant", content="before"),
