@@ -15,6 +15,7 @@ from app.render.words import translate
 from core.types import Message, Origin, Role
 
 _BADGE_PX = 180
+_SEARCHED_CHARS = 65_536  # of a folded text are looked through for matches
 
 
 def is_folded_kind(message: Message) -> bool:
@@ -88,7 +89,7 @@ def _text(
     scene: Scene, sheet: Sheet, message: Message, line: tuple[str, str, str, str], text: _Text
 ) -> Item:
     image, name, told, ink = line
-    is_open = bool(scene.marker(text.loaded)) != scene.chose(sheet.key, "fold")
+    is_open = bool(scene.marker(text.loaded[:_SEARCHED_CHARS])) != scene.chose(sheet.key, "fold")
     is_anchor = message.id == scene.anchor_id and sheet.key.startswith("m")
     body = ""
     if is_open:

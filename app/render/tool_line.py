@@ -10,7 +10,7 @@ from app.render.runs import Marker
 from app.render.style import Style, badge, gap, icon
 from core.types import Message, TimeQuality, ToolCall, ToolStatus
 
-_COUNTED_CHARS = 65_536
+_COUNTED_CHARS = 65_536  # of an argument or a result are looked through
 _COMPARED_LINES = 600
 _DAY_MS = 86_400_000
 _BADGES = {
@@ -61,7 +61,7 @@ def holds_match(use: ToolUse, marker: Marker) -> bool:
     hidden = [use.call.arguments] if use.call else []
     if use.result is not None:
         hidden.append(safe_text.without_terminal_codes(use.result.content))
-    return any(marker(text) for text in hidden if text)
+    return any(marker(text[:_COUNTED_CHARS]) for text in hidden if text)
 
 
 def outcome(style: Style, use: ToolUse) -> str:

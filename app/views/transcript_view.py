@@ -13,16 +13,17 @@ from PySide6.QtGui import (
     QResizeEvent,
     QTextCursor,
     QTextDocument,
+    QWheelEvent,
 )
-from PySide6.QtWidgets import QFrame, QMenu, QScrollBar, QTextBrowser, QToolTip, QWidget
+from PySide6.QtWidgets import QFrame, QMenu, QTextBrowser, QToolTip, QWidget
 
 from app import theme
 from app.render.item import Item
+from app.views.overlay_bar import OverlayBar
 from app.views.transcript_document import TranscriptDocument
 from app.views.transcript_text import selected_text
 
 ICON_RATIO = 2.0
-_BAR_PX = 10
 _FOCUS_PX = 2
 _RESIZE_MS = 120
 _IMAGE = QTextDocument.ResourceType.ImageResource.value
@@ -56,7 +57,6 @@ class TranscriptView(QTextBrowser):
         self._current: tuple[str, int] | None = None
         self._images: dict[str, QImage] = {}
         self._keyboard_focus = self._is_changing = False
-        self._least_maximum = 0
         self._blank = QImage(1, 1, QImage.Format.Format_ARGB32)
         self._blank.fill(Qt.GlobalColor.transparent)
         self.setAccessibleName(self.tr("Conversation"))
@@ -64,32 +64,11 @@ class TranscriptView(QTextBrowser):
         self.setOpenLinks(False)
         self.setUndoRedoEnabled(False)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._bar = self._overlay_bar()
+        self._bar = OverlayBar(self)
         self._resized = QTimer(self, singleShot=True, interval=_RESIZE_MS)
         self._resized.timeout.connect(lambda: self.width_changed.emit(self.viewport().width()))
         self.anchorClicked.connect(self._on_anchor_clicked)
         self.verticalScrollBar().valueChanged.connect(self._on_value_changed)
-
-    def _overlay_bar(self) -> QScrollBar:
-        """Return a scroll bar over the text's margin: bands run below it to the edge."""
-        real, shown = self.verticalScrollBar(), QScrollBar(Qt.Orientation.Vertical, self)
-        shown.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        real.rangeChanged.connect(self._fit_bar)
-        real.valueChanged.connect(shown.setValue)
-        shown.valueChanged.connect(real.setValue)
-        shown.hide()
-        return shown
-
-    def _fit_bar(self) -> None:
-        real = self.verticalScrollBar()
-        if real.maximum() < self._least_maximum:
-            real.setMaximum(self._least_maximum)
-            return
-        self._bar.setRange(real.minimum(), real.maximum())
-        self._bar.setPageStep(real.pageStep())
-        self._bar.setSingleStep(real.singleStep())
-        self._bar.setVisible(real.maximum() > real.minimum())
 
     # What is shown
 
@@ -108,7 +87,7 @@ class TranscriptView(QTextBrowser):
             centre: the key of an item to put in the middle of the view instead.
         """
         held = self._held(items, hold)
-        self._least_maximum = 0
+        self._bar.let_go()
         self._is_changing = True
         self.setUpdatesEnabled(False)
         try:
@@ -137,13 +116,7 @@ class TranscriptView(QTextBrowser):
         return None
 
     def _restore(self, key: str, top: float) -> None:
-        bar = self.verticalScrollBar()
-        wanted = round(bar.value() + self.top_of(key) - top)
-        if wanted > bar.maximum():
-            # The text ends too early for the item to keep its place: empty space follows it.
-            self._least_maximum = wanted
-            bar.setMaximum(wanted)
-        bar.setValue(wanted)
+        self._bar.reach(round(self.verticalScrollBar().value() + self.top_of(key) - top))
 
     # Places
 
@@ -284,6 +257,13 @@ class TranscriptView(QTextBrowser):
         else:
             self.verticalScrollBar().setValue(self.verticalScrollBar().value() + step)
 
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Scroll; with Ctrl Qt would enlarge only a part of the text, so nothing happens."""
+        if event.modifiers() & Qt.KeyboardModifier.ControlModifier:
+            event.accept()
+        else:
+            super().wheelEvent(event)
+
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Keep what is in view in view; tell the new width when it has settled."""
         seen = self._seen()
@@ -291,8 +271,7 @@ class TranscriptView(QTextBrowser):
         super().resizeEvent(event)
         if held is not None and event.oldSize().width() != event.size().width():
             self._restore(*held)
-        self._bar.setGeometry(self.width() - _BAR_PX, 0, _BAR_PX, self.height())
-        self._fit_bar()
+        self._bar.fit()
         self._resized.start()
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
