@@ -1,9 +1,11 @@
 """Stopping a query when its time is over, whoever runs the event loop.
 
 A watchdog thread on the monotonic clock calls `interrupt()`: timers of an event loop were off
-by up to 150 ms, and the command line has none.
+by up to 150 ms, and the command line has none. One thread serves every connection of the
+process: starting one for each query took longer than most queries.
 """
 
+import math
 import threading
 import time
 from collections.abc import Iterator
@@ -15,31 +17,59 @@ _REPEAT_S = 0.01  # an interrupt between two statements has no effect, so it is 
 
 
 class Deadline:
-    """A point in time at which a connection's running statement is interrupted."""
+    """A point in time from which a connection's running statements are interrupted."""
 
     def __init__(self, db: apsw.Connection, seconds: float) -> None:
-        self._db = db
-        self._at = time.monotonic() + seconds
-        self._is_over = threading.Event()
+        self.db = db
+        self.at = time.monotonic() + seconds
         self.expired = False
 
     @property
     def remaining_s(self) -> float:
         """Seconds left; negative afterwards."""
-        return self._at - time.monotonic()
+        return self.at - time.monotonic()
 
-    def watch(self) -> None:
-        """Wait until the deadline or `end`; from the deadline on, interrupt until `end`."""
-        if self._is_over.wait(max(0.0, self.remaining_s)):
-            return
-        self.expired = True
-        while not self._is_over.is_set():
-            self._db.interrupt()
-            self._is_over.wait(_REPEAT_S)
 
-    def end(self) -> None:
-        """Let `watch` return."""
-        self._is_over.set()
+class _Watchdog:
+    """Interrupts what is past its deadline, again and again until it is taken back."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._watched: list[Deadline] = []
+        self._wakes_at = math.inf
+        self._thread: threading.Thread | None = None
+
+    def watch(self, limit: Deadline) -> None:
+        """Interrupt from the deadline on."""
+        with self._changed:
+            self._watched.append(limit)
+            if self._thread is None or not self._thread.is_alive():  # a forked process has none
+                self._thread = threading.Thread(target=self._run, name="deadline", daemon=True)
+                self._thread.start()
+            elif limit.at < self._wakes_at:
+                self._changed.notify()
+
+    def forget(self, limit: Deadline) -> None:
+        """Interrupt no more; none is under way when this returns."""
+        with self._changed:
+            self._watched.remove(limit)
+
+    def _run(self) -> None:
+        with self._changed:
+            while True:
+                now = time.monotonic()
+                self._wakes_at = math.inf
+                for limit in self._watched:
+                    if limit.at <= now:
+                        limit.expired = True
+                        limit.db.interrupt()
+                    again = now + _REPEAT_S if limit.expired else limit.at
+                    self._wakes_at = min(self._wakes_at, again)
+                idle = self._wakes_at == math.inf
+                self._changed.wait(None if idle else self._wakes_at - now)
+
+
+_watchdog = _Watchdog()
 
 
 @contextmanager
@@ -50,10 +80,8 @@ def deadline(db: apsw.Connection, seconds: float) -> Iterator[Deadline]:
     interrupted. After the block nothing is interrupted any more.
     """
     limit = Deadline(db, seconds)
-    watchdog = threading.Thread(target=limit.watch, name="deadline", daemon=True)
-    watchdog.start()
+    _watchdog.watch(limit)
     try:
         yield limit
     finally:
-        limit.end()
-        watchdog.join()
+        _watchdog.forget(limit)

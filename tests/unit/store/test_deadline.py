@@ -1,5 +1,6 @@
 """A query ends when its time is over, and nothing else does."""
 
+import threading
 import time
 
 import apsw
@@ -45,3 +46,26 @@ def test_statement_after_statement_is_interrupted(db):
         for _ in range(3):
             with pytest.raises(apsw.InterruptError):
                 db.execute(ENDLESS).get  # noqa: B018
+
+
+def test_each_connection_has_its_own_time(db, tmp_path):
+    other = store_at(tmp_path / "other")
+    with deadline(other, 60) as long, deadline(db, 0.05) as short:
+        with pytest.raises(apsw.InterruptError):
+            db.execute(ENDLESS).get  # noqa: B018
+        assert other.execute("SELECT 1").get == 1
+        assert (short.expired, long.expired) == (True, False)
+    other.close()
+
+
+def test_a_nearer_deadline_does_not_wait_for_a_farther_one(db):
+    with deadline(db, 60), deadline(db, 0.05), pytest.raises(apsw.InterruptError):
+        db.execute(ENDLESS).get  # noqa: B018
+
+
+def test_one_thread_watches_all(db):
+    for _ in range(50):
+        with deadline(db, 60):
+            pass
+    watching = [thread for thread in threading.enumerate() if thread.name == "deadline"]
+    assert len(watching) == 1
