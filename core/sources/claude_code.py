@@ -74,11 +74,12 @@ def recognises(path: Path) -> bool:
 
 def is_line(value: Mapping[str, Any]) -> bool:
     """Whether the object has the envelope of a transcript's line."""
-    if value.get("type") not in _TYPES or _is_other(value):
+    kind = value.get("type")
+    if not isinstance(kind, str) or kind not in _TYPES or _is_other(value):
         return False
     if any(key in value for key in ("uuid", "parentUuid", "leafUuid")):
         return True
-    if value["type"] in ("user", "assistant"):
+    if kind in ("user", "assistant"):
         message = value.get("message")
         return isinstance(message, dict) and "content" in message
     return "sessionId" in value

@@ -234,7 +234,8 @@ class Messages:
         if not content or not isinstance(attachment, dict):
             return
         name = attachment.get("displayPath") or attachment.get("filename")
-        shown = attachment.get("type") in _SHOWN_ATTACHMENTS
+        kind = attachment.get("type")
+        shown = isinstance(kind, str) and kind in _SHOWN_ATTACHMENTS
         yield self._distinct(
             self._message(
                 index,
