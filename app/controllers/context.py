@@ -1,7 +1,6 @@
 """Opens a conversation around a hit or from its start, reads on in it, finds in it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Concatenate, ParamSpec, TypeVar
 
@@ -12,51 +11,29 @@ from app import theme
 from app.controllers import outline
 from app.controllers.citing import Clips
 from app.controllers.drawing import Drawing, Wish
+from app.controllers.loading import Loaded, load_hit, load_more, load_session
 from app.controllers.outline import Found
 from app.controllers.places import Places
 from app.messages import describe
-from app.models.transcript import MOST, STEP, Side, Transcript
+from app.models.transcript import MOST, Side, Transcript
 from app.render import runs
 from app.render.cost import PIECE_CHARS
 from app.tasks import TaskScope
 from app.views.conversation_pane import ConversationPane
 from core.errors import CoreError
-from core.history.lineage import Lineage, lineage
+from core.history.lineage import Lineage
 from core.history.messages import message_text
 from core.history.outline import message_at
-from core.history.sessions import session_by_id
-from core.recall.window import bookends, more, opening, window
 from core.search.language import parse
 from core.search.snippet import find_marks
 from core.store.store import Store
-from core.types import Bookends, Message, Session, Window
+from core.types import Message, Session
 
 P = ParamSpec("P")
 T = TypeVar("T")
 Work = Callable[Concatenate[apsw.Connection, P], T]
 
 _CHOICES = frozenset({"fold", "open", "whole", "raw", "anyway"})
-
-
-@dataclass(frozen=True, slots=True)
-class _Loaded:
-    """What opening a conversation reads, over one state of the store."""
-
-    session: Session
-    window: Window | None
-    bookends: Bookends
-    family: Lineage
-
-
-def _load_hit(db: apsw.Connection, message_id: int, session_id: int) -> _Loaded:
-    found = window(db, message_id, session_id=session_id)
-    session = found.session
-    return _Loaded(session, found, bookends(db, session.id), lineage(db, session.id))
-
-
-def _load_session(db: apsw.Connection, session_id: int) -> _Loaded:
-    ends = opening(db, session_id)
-    return _Loaded(session_by_id(db, session_id), None, ends, lineage(db, session_id))
 
 
 class ContextController(QObject):
@@ -113,7 +90,7 @@ class ContextController(QObject):
         self._tasks.start("context", self._open_session(session_id))
 
     async def _open_message(self, message_id: int, session_id: int, query: str) -> None:
-        loaded = await self._read(_load_hit, message_id, session_id)
+        loaded = await self._read(load_hit, message_id, session_id)
         if loaded is None or loaded.window is None:
             return
         self._begin(loaded, query)
@@ -121,14 +98,14 @@ class ContextController(QObject):
         await self._show_opened()
 
     async def _open_session(self, session_id: int) -> None:
-        loaded = await self._read(_load_session, session_id)
+        loaded = await self._read(load_session, session_id)
         if loaded is None:
             return
         self._begin(loaded, "")
         self._transcript.open_reading(loaded.bookends)
         await self._show_opened()
 
-    def _begin(self, loaded: _Loaded, query: str) -> None:
+    def _begin(self, loaded: Loaded, query: str) -> None:
         """Leave the conversation before: what was still being read for it is not wanted."""
         for name in ("context-more", "context-outline", "context-number", "context-rest"):
             self._tasks.cancel(name)
@@ -191,8 +168,7 @@ class ContextController(QObject):
             edge = transcript.edge(side)
             if edge is None:
                 return
-            at = {f"{side}_seq": edge.seq}
-            found = await self._read(more, session.id, count=min(STEP, edge.hidden), **at)
+            found = await self._read(load_more, session.id, side, edge)
             if not found:
                 return
             first, last = view.numbers_in_view()

@@ -1,5 +1,6 @@
 """The outline's rows from what is known of the open session."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -21,7 +22,8 @@ HITS_SHOWN = 200
 _DEADLINE_S = 2.0
 _ENDS_SHOWN = 3
 _WORDS = 120
-_LEAD = 4  # characters kept before the match
+_LEAD = 12  # characters kept before the match at most
+_PHRASE_END = re.compile(r"[\s,.;:!?…，。、；：！？）)」』】]+")
 
 translate = QCoreApplication.translate
 
@@ -119,14 +121,25 @@ def _entry(message: Message, marker: Marker) -> OutlineRow:
 
 
 def _hit(number: int, hit: Hit, marker: Marker) -> OutlineRow:
-    """Return a hit by its words from shortly before the match on."""
+    """Return a hit by its words from the beginning of the phrase that matches."""
     text = gist.plain(hit.snippet, len(hit.snippet) + 1)
     marks = runs.tidy(marker(text), len(text))
-    start = max(0, marks[0][0] - _LEAD) if marks else 0
-    space = text.find(" ", start, marks[0][0]) if start else -1
-    text = text[space + 1 if space >= 0 else start :].lstrip()
+    if marks:
+        text = text[_phrase_start(text, marks[0][0]) :]
     sign = (f"role-{hit.role.value}", ROLE_INKS[hit.role])
     return _row(number, hit.message_id, text[:_WORDS], sign, marker)
+
+
+def _phrase_start(text: str, match: int) -> int:
+    """Return where the phrase around a match begins, at most 12 characters before it.
+
+    A row of the outline holds some 12 CJK characters: the match has to be among them.
+    """
+    if match <= _LEAD:
+        return 0
+    ends = [found.end() for found in _PHRASE_END.finditer(text, match - _LEAD, match)]
+    near = [end for end in ends if end < match]
+    return near[0] if near else match - _LEAD // 2
 
 
 def _row(

@@ -6,7 +6,7 @@ and gives them back with `rendered`.
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from app.render import cost
@@ -21,14 +21,6 @@ Side = Literal["before", "after"]
 Match = tuple[str, int]
 
 _MESSAGE_KEY = re.compile(r"(?:m|b|th|t)(\d+)")
-
-
-@dataclass(frozen=True, slots=True)
-class Edge:
-    """Where reading on starts: the message at the edge of what is loaded."""
-
-    seq: int
-    hidden: int
 
 
 class Transcript:
@@ -76,14 +68,13 @@ class Transcript:
         self.kept = {}
         self.match = None
 
-    def edge(self, side: Side) -> Edge | None:
-        """Return where to read on at a side; None when nothing is hidden there."""
+    def edge(self, side: Side) -> int | None:
+        """Return the seq of the message to read on from; None when nothing is hidden there."""
         page = self.page
         hidden = page.hidden_before if side == "before" else page.hidden_after
         if not hidden or not page.messages:
             return None
-        message = page.messages[0 if side == "before" else -1]
-        return Edge(message.seq, hidden)
+        return page.messages[0 if side == "before" else -1].seq
 
     def extend(self, side: Side, found: Sequence[Message], in_view: range) -> int:
         """Add what was read at a side; beyond 120 messages the far side is dropped.

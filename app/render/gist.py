@@ -27,7 +27,9 @@ _SHELLS = ("bash", "sh", "zsh", "fish", "cmd", "powershell", "pwsh")
 def of(message: Message, limit: int = 400) -> str:
     """Return what the message says, as one line; a call stands for an empty message."""
     if message.role is Role.TOOL:
-        return safe_text.one_line(safe_text.without_terminal_codes(message.content), limit)
+        said = safe_text.without_terminal_codes(message.content[: limit * 4])
+        name = f"{message.tool_name} — " if message.tool_name else ""
+        return safe_text.one_line(name + said, limit)
     if message.role is Role.SYSTEM or message.origin in (Origin.INJECTED, Origin.SYNTHETIC):
         return label(message.content)
     if not message.content.strip() and message.tool_calls:

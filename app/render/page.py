@@ -88,7 +88,7 @@ def build(page: Page, scene: Scene, kept: Kept) -> tuple[tuple[Item, ...], Kept]
         made.append(_label(scene.style, "opening", len(page.head), page.total))
         for each in page.head:
             made.extend(maker.bookend(each))
-    elif page.reading and page.messages and page.messages[0].number == 1:
+    elif page.reading and page.hidden_after and page.messages[0].number == 1:
         made.append(_label(scene.style, "opening", len(page.messages), page.total))
     made.extend(_gap(scene.style, GAP_BEFORE, page.hidden_before))
     for each in page.messages:

@@ -172,6 +172,16 @@ def test_a_call_and_its_result_are_one_line_with_the_outcome(run, talk):
     assert "failed" in talk.text()
 
 
+def test_a_result_just_outside_the_window_comes_with_its_call(run, talk):
+    """Message 58 calls, 60 answers: a window that ends between them would show no outcome."""
+    run(talk.hit(53, "message"))
+    assert talk.key(58, "t") + ".0" in talk.shown()
+    assert "failed" in talk.text()
+    run(talk.hit(65, "message"))
+    assert talk.key(58, "t") + ".0" in talk.shown()
+    assert "Tool result" not in talk.text()
+
+
 def test_a_match_in_a_tool_result_opens_its_fold(run, talk):
     run(talk.hit(60, "needle"))
 
@@ -266,7 +276,7 @@ def test_page_up_at_the_edge_adds_20_and_moves_nothing(run, talk):
 def test_show_all_closes_the_gap_or_stops_at_120(run, talk):
     run(talk.hit(59))
     run(talk.act("all", "before"))
-    assert talk.shown()[:5] == ["opening", *(talk.key(n, "b") for n in (1, 2, 3)), talk.key(4)]
+    assert talk.shown()[:4] == [talk.key(n) for n in (1, 2, 3, 4)]
 
     run(talk.act("all", "after"))
     full = [key for key in talk.shown() if not key.startswith(("b", "gap", "re"))]
