@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QApplication
 from qasync import QEventLoop
 
+from app.collector import Collector
 from app.controllers.appearance import AppearanceController
 from app.controllers.context import ContextController
 from app.controllers.filters import FilterController
@@ -24,12 +25,14 @@ from app.messages import Notice, describe
 from app.tasks import TaskScope
 from app.view_state import ViewState
 from app.views.conversation_pane import ConversationPane
+from app.views.import_panel import ImportProgress
 from app.views.main_window import MainWindow, Models
-from app.views.path_facts import Fact
+from app.views.path_facts import Fact, import_facts
 from core import paths
 from core.errors import CoreError
 from core.index import tokenizer
 from core.store.store import Store
+from core.types import StoreStatus
 
 
 class Program(QObject):
@@ -69,8 +72,10 @@ class Program(QObject):
         return True
 
     async def stop(self) -> None:
-        """Stop what runs, remember the window, close the store; in this order."""
-        await self.tasks.cancel_all()
+        """Stop what runs, remember the window, close the store; in this order. Once is enough."""
+        if self.closed.is_set():
+            return
+        await self.tasks.close()
         self._remember()
         if self.store is not None:
             await self.store.close()
@@ -104,7 +109,7 @@ class Program(QObject):
         self.search.answered.connect(self._on_answered)
         self.filters.changed.connect(self.sessions.refresh)
         self.status.changed.connect(self._on_store_changed)
-        self.imports.progressed.connect(self.status.show_import)
+        self.imports.progressed.connect(self._on_import_progressed)
         self.imports.finished.connect(self._on_import_finished)
         self.window.first_run.sessions_asked.connect(self.sessions.browse)
         self.navigation.opened.connect(lambda each: self.state.set_text("session", str(each)))
@@ -172,6 +177,12 @@ class Program(QObject):
         elif not self.imports.running:
             self.search.refresh()
 
+    def _on_import_progressed(self, now: ImportProgress) -> None:
+        self.status.show_import(now)
+        if self.window.on_sources():
+            facts = import_facts(now.searchable, now.fraction)
+            self.window.path_bar.show_path("partial", facts)
+
     def _on_import_finished(self, new: int) -> None:
         self.status.hide_import()
         self.tasks.start("after-import", self._after_import(new))
@@ -180,10 +191,20 @@ class Program(QObject):
         status = await self.status.load()
         self.window.first_run.show_leave(status.sessions > 0)
         self.filters.refresh()
+        if self.imports.running:
+            return
         if new and self.window.on_sources():
             self._show_nothing_open()
             self.sessions.browse()
             self.window.sessions_view.setFocus()
+        elif self.window.on_sources():
+            self._show_stored(status)
+        elif self.sessions.browsing:
+            self.sessions.refresh()
+
+    def _show_stored(self, status: StoreStatus) -> None:
+        facts = import_facts(status.messages, 1.0)[:1]
+        self.window.path_bar.show_path("empty", facts)
 
     def _on_action_pressed(self, key: str) -> None:
         if key == "start":
@@ -248,6 +269,9 @@ async def _live(app: QApplication, folder: Path, instance: Instance, crash: Cras
     crash.tell = program.tell_crash
     instance.raise_asked.connect(program.window.raise_up)
     program.window.show()
+    collector = Collector(program)
+    collector.start()
     await program.start()
     await program.closed.wait()
+    collector.stop()
     crash.tell = None

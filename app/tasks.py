@@ -13,21 +13,28 @@ class TaskScope(QObject):
 
     Starting a task under a name cancels the one already there, so the latest request wins.
     An exception nobody handled reaches `sys.excepthook`, as it would from a slot; a
-    cancellation is silent.
+    cancellation is silent. Make one inside a running loop: its tasks run there.
     """
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
+        self._loop = asyncio.get_running_loop()
+        self._is_closed = False
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._ending: set[asyncio.Task[None]] = set()
 
-    def start(self, name: str, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Run `work` as a task; the one running under `name` is cancelled first."""
+    def start(self, name: str, work: Coroutine[Any, Any, None]) -> None:
+        """Run `work` as a task; the one running under `name` is cancelled first.
+
+        After `close` nothing starts any more.
+        """
         self.cancel(name)
-        task = asyncio.get_running_loop().create_task(work, name=name)
+        if self._is_closed:
+            work.close()
+            return
+        task = self._loop.create_task(work, name=name)
         self._tasks[name] = task
         task.add_done_callback(self._on_done)
-        return task
 
     def running(self, name: str) -> bool:
         """Tell whether a task of this name has not ended yet."""
@@ -40,13 +47,13 @@ class TaskScope(QObject):
             task.cancel()
             self._ending.add(task)
 
-    async def cancel_all(self) -> None:
-        """Ask every task to stop; returns when all have."""
+    async def close(self) -> None:
+        """Ask every task to stop, and let none start; returns when all have stopped."""
+        self._is_closed = True
         for name in list(self._tasks):
             self.cancel(name)
-        pending = list(self._ending)
-        if pending:
-            await asyncio.wait(pending)
+        if self._ending:
+            await asyncio.wait(list(self._ending))
 
     def _on_done(self, task: "asyncio.Task[None]") -> None:
         self._ending.discard(task)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
+from app.controllers.described import described
 from app.controllers.import_words import merged, report_notice, source_outcome
 from app.controllers.pace import Pace
-from app.controllers.described import described
 from app.dialogs import Dialogs
 from app.messages import describe
 from app.models.sources import SourcesModel
@@ -20,7 +20,7 @@ from core.errors import CoreError
 from core.sources import ingest
 from core.sources.detect import found_on_this_machine
 from core.store.store import Store
-from core.types import ImportReport, Progress
+from core.types import FoundSource, ImportReport, Progress
 
 
 class ImportController(QObject):
@@ -128,40 +128,39 @@ class ImportController(QObject):
         self._window.first_run.show_importing(True)
         reports: list[ImportReport] = []
         try:
-            while (row := self._next_row()) is not None:
-                report = await self._import_row(row)
+            while (place := self._next_place()) is not None:
+                report = await self._import_place(place)
                 if report is not None:
                     reports.append(report)
             self._say_done(reports)
         finally:
-            for row, each in enumerate(self._model.rows()):
+            for each in self._model.rows():
                 if each.state in ("waiting", "importing"):
-                    self._model.update(row, state="ready", note=self.tr("stopped"))
+                    self._update(each.found, state="ready", note=self.tr("stopped"))
             self._window.first_run.show_importing(False)
             self.finished.emit(sum(report.new for report in reports))
 
-    def _next_row(self) -> int | None:
-        rows = enumerate(self._model.rows())
-        return next((row for row, each in rows if each.state == "waiting"), None)
+    def _next_place(self) -> FoundSource | None:
+        waiting = (row.found for row in self._model.rows() if row.state == "waiting")
+        return next(waiting, None)
 
-    async def _import_row(self, row: int) -> ImportReport | None:
+    async def _import_place(self, place: FoundSource) -> ImportReport | None:
         before_bytes, before_messages = self._done_bytes, self._messages
         started = time.monotonic()
-        place = self._model.rows()[row].found
-        self._model.update(row, state="importing", fraction=0.0, messages=0)
+        self._update(place, state="importing", fraction=0.0, messages=0)
         self._show_progress()
         try:
             job = ingest.Import([Path(place.path)], kind=place.kind or None)
             async for progress in ingest.run(self._store, job):
-                self._note(row, progress, before_bytes, before_messages)
+                self._note(place, progress, before_bytes, before_messages)
                 await self._pause()
         except CoreError as error:
-            self._model.update(row, state="failed", note=str(error))
+            self._update(place, state="failed", note=str(error))
             self._window.message_bar.show_notice(describe(error))
             return None
         report = job.report()
         self._done_bytes = before_bytes + place.size_bytes
-        self._model.update(row, **source_outcome(report, time.monotonic() - started))
+        self._update(place, **source_outcome(report, time.monotonic() - started))
         self._show_progress()
         return report
 
@@ -171,14 +170,21 @@ class ImportController(QObject):
             await self._going.wait()
             self._pace.skip(time.monotonic() - since)
 
-    def _note(self, row: int, progress: Progress, bytes_before: int, messages_before: int) -> None:
-        size = self._model.rows()[row].found.size_bytes
+    def _note(
+        self, place: FoundSource, progress: Progress, bytes_before: int, messages_before: int
+    ) -> None:
         fraction = min(1.0, progress.done / progress.total) if progress.total else 0.0
-        self._done_bytes = bytes_before + round(size * fraction)
+        self._done_bytes = bytes_before + round(place.size_bytes * fraction)
         self._messages = messages_before + progress.messages
         self._pace.note(time.monotonic(), self._done_bytes, self._messages)
-        self._model.update(row, fraction=fraction, messages=progress.messages)
+        self._update(place, fraction=fraction, messages=progress.messages)
         self._show_progress()
+
+    def _update(self, place: FoundSource, **changes: object) -> None:
+        """Change what is shown of a place, wherever in the list it stands by now."""
+        row = self._model.row_of(place.path)
+        if row >= 0:
+            self._model.update(row, **changes)
 
     def _show_progress(self) -> None:
         active = [

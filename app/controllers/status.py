@@ -49,6 +49,10 @@ class StatusController(QObject):
         self.status = await self._store.read(health.status, self._store.path)
         self._window.status_bar.show_facts(self._facts(self.status))
         self._warn(self.status)
+        so_far = self.tr("Search the %1 messages imported so far")
+        importing = self._tasks.running("import") and self.status.messages
+        words = so_far.replace("%1", formatting.number(self.status.messages))
+        self._window.search_bar.show_place(words if importing else None)
         self.read.emit(self.status)
         return self.status
 

@@ -45,9 +45,16 @@ class SourcesModel(QAbstractListModel):
         self._rows: list[SourceRow] = []
 
     def replace(self, found: Sequence[FoundSource]) -> None:
-        """Show the places found; those that can be imported are chosen."""
+        """Show the places found, then those that were added; what is known of a place stays.
+
+        A place that is new and can be imported is chosen.
+        """
+        known = {row.found.path: row for row in self._rows}
         self.beginResetModel()
-        self._rows = [self._fresh(each) for each in found]
+        rows = {each.path: known.get(each.path) or self._fresh(each) for each in found}
+        self._rows = list(
+            (rows | {path: known[path] for path in known if path not in rows}).values()
+        )
         self.endResetModel()
         self.choice_changed.emit()
 

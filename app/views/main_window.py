@@ -35,6 +35,7 @@ from app.views.status_bar import StatusBar
 
 _MINIMUM = (960, 600)
 _DEFAULT = (1440, 900)
+_MENU_HEIGHT = 28
 _LIST_WIDTH = 400
 _LIST_MINIMUM = 280
 
@@ -75,6 +76,7 @@ class MainWindow(QMainWindow):
         self.pane = pane
         self.actions_by_name = Actions(self)
         self.actions_by_name.fill(self.menuBar())
+        self.menuBar().setFixedHeight(_MENU_HEIGHT)
         self.search_bar = SearchBar()
         self.path_bar = PathBar()
         self.message_bar = MessageBar()

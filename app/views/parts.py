@@ -1,7 +1,7 @@
 """Small parts that every view is put together from: text, icons, badges, links, rules."""
 
 from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -177,6 +177,13 @@ class Button(QPushButton):
         theme.changed.connect(self._tint)
         self._tint()
         self.setText(text)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Take Enter as well as Space, as people expect of a button with the focus."""
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.click()
+        else:
+            super().keyPressEvent(event)
 
     def show_icon(self, icon: str) -> None:
         """Show another icon."""

@@ -120,8 +120,8 @@ _LEFT_OUT = {
         "",
     ),
     "cut_tails": (
-        QT_TRANSLATE_NOOP("path", "the end of %1 very long message"),
-        QT_TRANSLATE_NOOP("path", "the ends of %1 very long messages"),
+        QT_TRANSLATE_NOOP("path", "%1 very long message to its end"),
+        QT_TRANSLATE_NOOP("path", "%1 very long messages to their ends"),
         "",
     ),
 }
@@ -198,6 +198,16 @@ def result_facts(result: SearchResult, sessions: int | None) -> tuple[Fact, ...]
             facts.append(Fact(tr("Include"), link=INCLUDE))
     facts.append(Fact(tr("Why?"), link=WHY))
     return tuple(facts)
+
+
+def import_facts(messages: int, fraction: float) -> tuple[Fact, ...]:
+    """Return what can be searched while an import runs."""
+    found = formatting.counted(messages, tr("%1 message"), tr("%1 messages"))
+    covered = tr("covers %1 of what is being imported")
+    return (
+        Fact(tr("can be searched"), strong=found),
+        Fact(covered.replace("%1", formatting.percent(fraction))),
+    )
 
 
 def _hits_fact(result: SearchResult, sessions: int | None) -> Fact:

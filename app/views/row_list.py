@@ -116,11 +116,9 @@ class RowList(QListView):
         """Letters belong to the search field, not to a jump within the loaded rows."""
 
     def focusInEvent(self, event: QFocusEvent) -> None:
+        self._silent = True  # Qt makes the first row the current one, which opens nothing
         super().focusInEvent(event)
-        if not self.currentIndex().isValid() and self.model().rowCount():
-            self._silent = True
-            self.setCurrentIndex(self.model().index(0, 0))
-            self._silent = False
+        self._silent = False
         self.viewport().update()
 
     def focusOutEvent(self, event: QFocusEvent) -> None:

@@ -5,6 +5,7 @@ import os
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
 
 import asyncio
+import gc
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from PySide6.QtWidgets import QApplication
 from qasync import QEventLoop
 
 from app import theme
+from app.main import Program
 from app.qt_guard import check_qt
 from core.store.store import Store
 
@@ -32,11 +34,41 @@ async def until(condition: Callable[[], object]) -> None:
         await asyncio.sleep(_POLL_S)
 
 
+@pytest.fixture(autouse=True)
+def collected() -> Iterator[None]:
+    """Garbage of a test dies here: in a thread of the store it would end the process."""
+    gc.disable()
+    yield
+    gc.collect()
+    gc.enable()
+
+
+class Loop(QEventLoop):
+    """The program's loop, which a test leaves and enters again.
+
+    Qt also runs timers between two runs, when pytest-qt lets it process what is pending. The
+    steps of tasks that it brings about then must see their loop all the same.
+    """
+
+    def call_later(self, delay, callback, *args, context=None):
+        return super().call_later(delay, self._call, callback, *args, context=context)
+
+    def _call(self, callback, *args):
+        if asyncio._get_running_loop() is not None:
+            callback(*args)
+            return
+        asyncio._set_running_loop(self)
+        try:
+            callback(*args)
+        finally:
+            asyncio._set_running_loop(None)
+
+
 @pytest.fixture
 def loop(qapp: QApplication) -> Iterator[QEventLoop]:
     """The loop of the program; a lost task or an error in a callback fails the test."""
     lost: list[object] = []
-    found = QEventLoop(qapp)
+    found = Loop(qapp)
     found.set_exception_handler(lambda _, context: lost.append(context))
     asyncio.set_event_loop(found)
     try:
@@ -63,6 +95,7 @@ def run(loop: QEventLoop) -> Callable[[Awaitable[object]], object]:
 @pytest.fixture
 def themed(qapp: QApplication) -> Iterator[QApplication]:
     """The application in its light colours; text size as designed."""
+    qapp.setQuitOnLastWindowClosed(False)
     theme.set_text_scale(1.0)
     theme.apply(qapp, dark=False)
     yield qapp
@@ -115,11 +148,9 @@ class FakeDialogs:
 @pytest.fixture
 def program(
     run, themed: QApplication, home: Path, profile: Path, tokenizer_path: Path, monkeypatch
-) -> Iterator:
+) -> Iterator[Program]:
     """The program over a fresh profile, its window shown, not started yet."""
     monkeypatch.setenv("BACKSCROLL_FTS5_CJK", str(tokenizer_path))
-
-    from app.main import Program
 
     async def build() -> Program:
         return Program(themed, profile, FakeDialogs())

@@ -30,7 +30,7 @@ def test_a_task_started_under_a_name_ends_the_one_before(run):
         scope.start("search", work("second"))
         await until(lambda: ended == ["first"])
         running = scope.running("search")
-        await scope.cancel_all()
+        await scope.close()
         return running
 
     assert run(both())
