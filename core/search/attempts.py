@@ -1,9 +1,9 @@
 """One query after the other, until one finds something or the deadline is over."""
 
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import apsw
 
@@ -98,14 +98,15 @@ class Attempts:
         """Try `tree`, then what is nearest to it, and return the attempt that answers."""
         for attempt in self._possible(tree, where, need):
             self.tried.append(attempt)
-            with self._within(limit):
-                self._collect(attempt)
+            self._in_time(limit, partial(self._collect, attempt))
             if len(self.tried) == 1:
-                with self._within(limit):
-                    self._find_titles(tree)
+                self._in_time(limit, partial(self._find_titles, tree))
             if attempt.collector.total or not self.is_complete:
                 return attempt
-        return self.tried[0]
+        nothing = self.tried[0]
+        if nothing.tools is Tools.WORDS:
+            nothing.tools = Tools.READ  # the second attempt was to read them
+        return nothing
 
     def steps(self) -> tuple[SearchStep, ...]:
         """Return what was tried, and what was not."""
@@ -143,14 +144,13 @@ class Attempts:
             relaxed.note, relaxed.name = "some of the words", "fts5_or"
             yield relaxed
 
-    @contextmanager
-    def _within(self, limit: Deadline) -> Iterator[None]:
-        """Run the block if there is time, and as far as there is."""
+    def _in_time(self, limit: Deadline, work: Callable[[], None]) -> None:
+        """Do the work if there is time, and as far as there is."""
+        if limit.remaining_s <= 0:
+            self.is_complete = False
+            return
         try:
-            if limit.remaining_s > 0:
-                yield
-            else:
-                self.is_complete = False
+            work()
         except apsw.InterruptError:
             if not limit.expired:
                 raise

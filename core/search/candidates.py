@@ -71,6 +71,12 @@ class Asked:
         ).get
         return 0 if found is None else int(found) + 1
 
+    def count_up_to(self, most: int) -> int | None:
+        """Return the number of candidates within the scope, None if there are more than `most`."""
+        found = f"SELECT count(*) FROM ({self._select('1')} LIMIT {most + 1})"
+        count = int(self._db.execute(found, self._where.bindings).get)
+        return None if count > most else count
+
     def count(self) -> int:
         """Return the number of matches; reads every candidate where they are checked."""
         if self._checker is not None:

@@ -159,13 +159,15 @@ class Collector:
         """Decide which of a part's hits are ranked, and return how many."""
         if tally.is_all and tally.count <= most:
             return tally.count
-        tally.floor = asked.floor(most) if most else UNRANKED
-        if tally.floor:
-            return most
         if asked.is_checked:
-            return min(most, asked.raw_count())
-        tally.count, tally.is_all = asked.count(), True
-        return tally.count
+            tally.floor = asked.floor(most) if most else UNRANKED
+            return most if tally.floor else min(most, asked.raw_count())
+        count = asked.count_up_to(most) if most else None
+        if count is None:
+            tally.floor = asked.floor(most) if most else UNRANKED
+            return most
+        tally.count, tally.is_all = count, True
+        return count
 
     def _append_scanned(self) -> None:
         for tally, scanned in zip(self.tallies[len(self._asked) :], self._scans, strict=True):

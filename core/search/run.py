@@ -77,7 +77,7 @@ def search(db: apsw.Connection, request: SearchRequest) -> SearchResult:
     with deadline(db, request.deadline_s) as limit:
         attempt = attempts.run(query.tree, where, page.offset + page.limit + 1, limit)
         remaining_s = limit.remaining_s
-    if not attempt.collector.is_exact:
+    if not attempt.collector.is_exact and remaining_s > 0:
         _within(db, min(COUNT_S, remaining_s), attempt.collector.count)
     attempt.collector.close()
     return _answer(db, query, page, attempts, attempt, began)
@@ -95,9 +95,9 @@ def _answer(
     found = collected.result.found
     hits = read_hits(db, found[page.offset : page.end], attempt.sought, scope)
     left = _left_out(db, attempts, attempt)
-    searched = counted(attempts.counts, scope)
-    if scope.is_narrowed:
-        searched = _within(db, BOUND_S, lambda: count(db, scope.where)) or searched
+    searched = _within(db, BOUND_S, lambda: count(db, scope.where)) if scope.is_narrowed else None
+    if searched is None:
+        searched = counted(attempts.counts, scope)
     tools_left = left.get("tool", 0)
     is_title = not hits and not collected.total and bool(attempts.titles)
     path: SearchPath = "title" if is_title else attempt.path
@@ -146,7 +146,7 @@ def _left_out(db: apsw.Connection, attempts: Attempts, attempt: Attempt) -> dict
 def _within(db: apsw.Connection, seconds: float, work: Callable[[], T]) -> T | None:
     """Return what `work` returns, None when it is not done in time."""
     try:
-        with deadline(db, max(seconds, 0.0)) as limit:
+        with deadline(db, seconds) as limit:
             return work()
     except apsw.InterruptError:
         if not limit.expired:

@@ -139,10 +139,11 @@ def _cut_before(content: str, at: int) -> int:
 
 def _cut_behind(content: str, start: int, reached: int) -> int:
     """Return where a snippet ends that begins at `start` and has `reached` in it."""
-    columns, end = 0, start
-    while columns < SNIPPET_COLUMNS and end < len(content):
-        columns += 2 if content[end] > _NARROW else 1
-        end += 1
+    left, end = SNIPPET_COLUMNS, start
+    while left > 0 and end < len(content):
+        next_ones = content[end : end + max(1, left // 2)]  # no more than fit if all are wide
+        left -= len(next_ones) + sum(map(_NARROW.__lt__, next_ones))
+        end += len(next_ones)
     return end_of(content, max(end, reached))
 
 
