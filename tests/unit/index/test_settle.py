@@ -1,5 +1,7 @@
 """Settling an index in small steps."""
 
+from random import Random
+
 import pytest
 
 from core.index.settle import settle, start, step
@@ -7,6 +9,8 @@ from core.index.state import state_of
 from core.store.connection import transaction
 from core.types import INDEX_NAMES
 from tests.unit.store.making import ids, message, store_at, store_messages, verify_indexes
+
+SOME_LETTERS = "abcdefghijklmnop  电影订阅成功服务"
 
 
 @pytest.fixture
@@ -22,14 +26,21 @@ def segments(db, name):
 
 
 @pytest.mark.parametrize("name", INDEX_NAMES)
-def test_many_segments_become_one_and_the_index_ready(db, name):
+def test_many_segments_become_one_and_the_index_ready(db, name, monkeypatch):
+    monkeypatch.setattr("core.index.settle.STEP_PAGES", 4)
+    random = Random(1)
     for batch in range(4):
         store_messages(
-            db, *(message(f"{batch}-{n}", f"电影{n} word{batch}x{n} text" * 40) for n in range(150))
+            db,
+            *(
+                message(f"{batch}-{n}", "".join(random.choices(SOME_LETTERS, k=500)))
+                for n in range(150)
+            ),
         )
     assert state_of(db, name) == "settling"
     assert segments(db, name) > 1
     steps = list(settle(db, name))
+    assert len(steps) > 2
     assert segments(db, name) == 1
     assert state_of(db, name) == "ready"
     assert db.execute("SELECT unsettled_rows FROM index_state WHERE name = ?", (name,)).get == 0

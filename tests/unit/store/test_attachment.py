@@ -166,6 +166,18 @@ def test_rows_that_come_and_go_in_the_queue_leave_nothing(db, plain):
     verify_indexes(db)
 
 
+def test_a_note_that_is_wrong_does_no_harm(db):
+    with transaction(db):
+        attachment.detach(db, "test")
+        db.execute(
+            "INSERT INTO index_queue(index_name, id, was_indexed) VALUES (?, 1, 0), (?, 99, 1)",
+            (CJK, CJK),
+        )
+        attachment.attach(db, fingerprint(db))
+    assert state(db, CJK) == "ready"
+    verify_indexes(db)
+
+
 def test_a_long_queue_is_left_to_the_backfill(db, plain, monkeypatch):
     monkeypatch.setattr(attachment, "DRAIN_AT_ONCE", 2)
     store_messages(plain, *(message(f"x{n}", "电影") for n in range(3)))

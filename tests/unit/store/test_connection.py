@@ -242,7 +242,8 @@ def test_a_reader_does_not_write(path):
 
 
 def test_a_transaction_takes_the_write_lock_before_it_reads(path):
-    first, second = (open_writer(path, tokenizer=None) for _ in range(2))
+    # Both have the tokenizer, so that neither writes at the transaction's start.
+    first, second = (open_writer(path, tokenizer=library()) for _ in range(2))
     second.set_busy_timeout(0)
     with transaction(first), pytest.raises(apsw.BusyError), transaction(second):
         raise AssertionError

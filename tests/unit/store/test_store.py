@@ -125,24 +125,37 @@ def test_sixty_cancelled_queries_kill_no_other(tmp_path):
 
 
 def test_a_reader_is_lent_again_only_when_its_thread_has_stopped(tmp_path):
-    """A cancelled call that takes no notice keeps its reader, and only its reader."""
+    """A cancelled call that takes no notice is interrupted repeatedly, and keeps its reader."""
 
     async def work(store):
-        release, entered = threading.Event(), []
+        release, entered, interrupted = threading.Event(), [], []
 
         def stubborn(db):
             entered.append(db)
-            assert release.wait(20)
-            return db.execute("SELECT 1").get
+            for _ in range(20_000):  # some 20 s, should nobody release it
+                if release.is_set():
+                    break
+                time.sleep(0.001)
+                if db.is_interrupted:
+                    interrupted.append(db)
+                    db.execute("SELECT 1").get  # noqa: B018  clears the mark
 
         stuck = [asyncio.create_task(store.read(stubborn)) for _ in range(READERS)]
         while len(entered) < READERS:
             await asyncio.sleep(0.001)
+        assert interrupted == []
         for task in stuck:
             await cancelled(task)
         innocent = asyncio.create_task(store.read(count))
-        await asyncio.sleep(0.1)
+        try:
+            async with asyncio.timeout(10):
+                while any(interrupted.count(db) < 3 for db in entered):
+                    await asyncio.sleep(0.001)
+        except TimeoutError:
+            release.set()
+            raise
         assert not innocent.done()
+        assert store._readers.empty()
         release.set()
         return await innocent
 
