@@ -56,24 +56,32 @@ def thinking(scene: Scene, message: Message) -> Item:
     """Return a model's reasoning."""
     text = message.reasoning or ""
     sheet = Sheet(f"th{message.id}", scene.style, scene.marker)
-    name, told = translate("viewer", "Thinking"), words.characters(len(text))
     key = text_key(message, reasoning=True)
-    line = (icon("thinking", "text3"), name, told, "text3")
+    line = (icon("thinking", "text3"), words.thinking(), words.characters(len(text)), "text3")
     return _text(scene, sheet, message, line, _Text(key, text, len(text)))
 
 
 def system(scene: Scene, message: Message) -> Item:
     """Return a system message, injected text, a summary: labelled for what it is."""
     sheet = Sheet(f"m{message.id}", scene.style, scene.marker)
-    name = words.role(Role.SYSTEM)
-    if message.role is not Role.SYSTEM:
-        injected = message.origin is Origin.INJECTED
-        name = translate("viewer", "Injected") if injected else translate("viewer", "Added")
-    told = f"{gist.label(message.content)}, {words.characters(message.content_length)}"
+    name = _added_name(message)
+    length = words.characters(message.content_length)
+    room = scene.style.width_px - GUTTER_PX - SIDE_PX - 24 - 8 * (len(name) + len(length))
+    told = f"{safe_text.fit(gist.label(message.content), room, scene.style.px(12))}, {length}"
     ink = ROLE_INKS[Role.SYSTEM]
     line = (icon("role-system", ink), name, told, ink)
     text = _Text(text_key(message), message.content, message.content_length)
     return _text(scene, sheet, message, line, text)
+
+
+def _added_name(message: Message) -> str:
+    if message.role is Role.SYSTEM:
+        return words.role(Role.SYSTEM)
+    if gist.is_summary(message.content):
+        return translate("viewer", "Summary")
+    if message.origin is Origin.INJECTED:
+        return translate("viewer", "Injected")
+    return translate("viewer", "Added")
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Mapping
 
-from app.render import safe_text
+from app.render import safe_text, words
 from core.types import Message, Origin, Role, ToolCall
 
 _PARSED_CHARS = 200_000
@@ -21,6 +21,10 @@ _LEAD = re.compile(r"^[ \t]*(?:#{1,6} |> ?|[-*+] )+", re.MULTILINE)
 _STRONG = re.compile(r"(\*\*|__)(?=\S)(.+?)(?<=\S)\1")
 _TAG = re.compile(r"\s*<([A-Za-z][A-Za-z0-9_-]{1,40})[\s>]")
 _HEADING = re.compile(r"\s*#{1,6} +(.{1,80})")
+_SUMMARY = re.compile(
+    r"compact(?:ion|ed)|continued from a previous conversation|summary of (?:the|our|this)",
+    re.IGNORECASE,
+)
 _SHELLS = ("bash", "sh", "zsh", "fish", "cmd", "powershell", "pwsh")
 
 
@@ -32,10 +36,12 @@ def of(message: Message, limit: int = 400) -> str:
         return safe_text.one_line(name + said, limit)
     if message.role is Role.SYSTEM or message.origin in (Origin.INJECTED, Origin.SYNTHETIC):
         return label(message.content)
-    if not message.content.strip() and message.tool_calls:
+    if message.content.strip():
+        return plain(message.content, limit)
+    if message.tool_calls:
         call = message.tool_calls[0]
         return safe_text.one_line(f"{call.name} {main_argument(call)}", limit)
-    return plain(message.content, limit)
+    return words.thinking() if message.reasoning else ""
 
 
 def plain(text: str, limit: int = 400) -> str:
@@ -54,6 +60,11 @@ def label(text: str) -> str:
         return re.sub(r"[_-]+", " ", tag[1])
     heading = _HEADING.match(text)
     return plain(heading[1] if heading else text, 80)
+
+
+def is_summary(text: str) -> bool:
+    """Tell whether an added text says that it stands for messages before it."""
+    return _SUMMARY.search(text[:400]) is not None
 
 
 def arguments(call: ToolCall) -> Mapping[str, object] | None:

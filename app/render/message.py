@@ -45,6 +45,8 @@ def role_sign(message: Message) -> tuple[str, str]:
         role = Role.SYSTEM
     elif role is Role.ASSISTANT and message.tool_calls and not message.content.strip():
         role = Role.TOOL
+    elif message.reasoning and not message.content.strip():
+        return "thinking", "text3"
     return f"role-{role.value}", ROLE_INKS[role]
 
 

@@ -17,6 +17,7 @@ SHOWN_CHARS = 4_000
 ALL_CHARS = 16_384
 _SMALL_CHARS = 120
 _AROUND = (3, 8)  # lines before and after a match in a block that opened itself
+_OUTPUTS = ("output", "stdout", "content", "result", "text")
 _LANGUAGES = {"command": "bash", "cmd": "bash", "code": "python"}
 
 
@@ -86,7 +87,7 @@ def result(sheet: Sheet, pieces: Sequence[str], how: Shown) -> str:
     content = "".join(pieces)
     if not content:
         return note(sheet, translate("viewer", "The result is empty."))
-    clean = safe_text.without_terminal_codes(content)
+    clean = safe_text.without_terminal_codes(readable(content))
     text = content if how.raw else clean
     title = f"{translate('viewer', 'result')} · {words.lines(text.count(chr(10)) + 1)}"
     more = ""
@@ -110,6 +111,28 @@ def result(sheet: Sheet, pieces: Sequence[str], how: Shown) -> str:
         )
         for number, piece in enumerate(cost.pieces(text))
     )
+
+
+def readable(content: str) -> str:
+    """Return a result as people read it: the output of a JSON object first, its facts below.
+
+    Anything that is not such an object is returned as it is; the raw text is one click away.
+    """
+    if not content.startswith("{") or not content.rstrip().endswith("}"):
+        return content
+    try:
+        value = json.loads(content)
+    except (ValueError, RecursionError):
+        return content
+    name = next((each for each in _OUTPUTS if isinstance(value.get(each), str)), "")
+    if not name:
+        return content
+    facts = [f"{key}: {_short(each)}" for key, each in value.items() if key != name]
+    return "\n".join([value[name].rstrip("\n"), *facts])
+
+
+def _short(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def around_match(text: str, marker: Marker) -> str:

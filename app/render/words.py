@@ -77,3 +77,8 @@ def lines(count: int) -> str:
 def render_anyway() -> str:
     """Return the link that has a heavy text formatted all the same."""
     return translate("viewer", "render anyway")
+
+
+def thinking() -> str:
+    """Return the name of a model's reasoning."""
+    return translate("viewer", "Thinking")

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from app.render import folded, gist, tool_line
+from app.render import folded, gist, tool_inside, tool_line
 from app.render.item import Scene
 from app.render.runs import literal_marker
 from app.render.style import Style
@@ -141,6 +141,20 @@ def test_terminal_codes_go_and_the_raw_text_is_one_click_away(said, style):
     assert "do:raw/t1.0" in read(item(said, opened, content=content).html).links
 
 
+@pytest.mark.parametrize(
+    ("content", "shown"),
+    [
+        ('{"output":"a\\nb\\n","exit_code":1,"error":null}', "a\nb\nexit_code: 1\nerror: null"),
+        ('{"exit_code":1}', '{"exit_code":1}'),
+        ('{"output":', '{"output":'),
+        ("{" * 50_000 + "}", None),
+        ("[1]", "[1]"),
+    ],
+)
+def test_the_output_in_a_json_result_is_shown_as_text(content, shown):
+    assert tool_inside.readable(content) == (content if shown is None else shown)
+
+
 def test_a_long_argument_is_cut_and_can_be_shown(said, style):
     scene = Scene(style, choices={"t1.0": frozenset({"fold"})})
     whole = Scene(style, choices={"t1.0": frozenset({"fold", "whole"})})
@@ -189,6 +203,26 @@ def test_injected_text_is_folded_under_a_name_for_what_it_is(said, scene, conten
     assert "Injected" in text
     assert label in text
     assert f"{len(content)} characters" in text
+
+
+@pytest.mark.parametrize(
+    ("content", "name"),
+    [
+        ("[CONTEXT COMPACTION — REFERENCE ONLY] Earlier turns were compacted", "Summary"),
+        ("This session is being continued from a previous conversation that ran out", "Summary"),
+        ("<task-notification>done</task-notification>", "Added"),
+    ],
+)
+def test_a_summary_is_called_one(said, scene, content, name):
+    message = said(1, Role.USER, content, origin=Origin.SYNTHETIC)
+
+    assert read(folded.system(scene, message).html).text.strip("\u00a0").startswith(name)
+
+
+def test_the_length_of_a_folded_text_is_never_cut_off(said, scene):
+    message = said(1, Role.SYSTEM, "订阅" * 200 + "\n")
+
+    assert read(folded.system(scene, message).html).text.endswith("…, 401 characters")
 
 
 def test_thinking_is_folded_with_its_length(said):
