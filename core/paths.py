@@ -46,7 +46,8 @@ def store_path(profile: Path) -> Path:
 def ensure_private_dir(path: Path) -> None:
     """Make `path` a folder that only its owner can enter, and create it where it is missing.
 
-    Missing parents are created with the same mode; existing parents are left as they are.
+    Missing parents are created with the same mode; existing parents are left as they are, and
+    so is a folder that its owner may not write to.
 
     Raises:
         StoreError: it is no folder, is a link, is another user's, or others may write to it.
@@ -62,8 +63,8 @@ def ensure_private_dir(path: Path) -> None:
     if not stat.S_ISDIR(found.st_mode):
         raise StoreError(f"{path} is not a folder")
     _refuse_foreign(path, found)
-    if os.name == "posix" and stat.S_IMODE(found.st_mode) != 0o700:
-        path.chmod(0o700)
+    if os.name == "posix" and stat.S_IMODE(found.st_mode) & 0o077:
+        path.chmod(stat.S_IMODE(found.st_mode) & 0o700)
 
 
 def create_private_file(path: Path) -> None:
@@ -87,7 +88,7 @@ def require_private_file(path: Path) -> None:
         raise StoreError(f"{path} is not a regular file")
     _refuse_foreign(path, found)
     if os.name == "posix" and stat.S_IMODE(found.st_mode) & 0o077:
-        path.chmod(0o600)
+        path.chmod(stat.S_IMODE(found.st_mode) & 0o600)
 
 
 def _refuse_foreign(path: Path, found: os.stat_result) -> None:

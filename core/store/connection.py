@@ -17,14 +17,16 @@ def open_store(path: Path, tokenizer: Path | None) -> apsw.Connection:
     """Open the store for writing; it is created where it is missing, and brought up to date.
 
     The CJK index is attached where that is quickly done (`attachment.attach`). A store that a
-    later version wrote comes back as a reading connection: writing to it raises
-    `SchemaTooNewError` (`transaction`).
+    later version wrote, or one in a place that cannot be written to, comes back as a reading
+    connection: `transaction` refuses there and says why.
 
     Raises:
         NotAStoreError: the file is not ours; it is left as it is.
         StoreError: the folder or the file is not safe to use, or SQLite is not.
     """
     creation.prepare(path)
+    if not recipe.is_writable(path):
+        return open_reader(path, tokenizer=tokenizer)
     try:
         db = open_writer(path, tokenizer=tokenizer)
     except SchemaTooNewError:
@@ -122,4 +124,6 @@ def refuse_newer(db: apsw.Connection) -> None:
 
 def _refuse_to_write(db: apsw.Connection) -> None:
     refuse_newer(db)
+    if not recipe.is_writable(Path(db.filename)):
+        raise StoreReadOnlyError(f"{db.filename} or its folder is read-only on this machine")
     raise StoreReadOnlyError(f"{db.filename} is open for reading alone")

@@ -6,7 +6,7 @@ from pathlib import Path
 import apsw
 
 from core import paths
-from core.errors import NotAStoreError
+from core.errors import NotAStoreError, StoreError
 from core.store import migrations, recipe
 
 
@@ -27,20 +27,34 @@ def _create(path: Path) -> None:
     that create it at the same time the second finds the first one's.
     """
     made = path.with_name(f"{path.name}.new-{os.getpid()}")
-    made.unlink(missing_ok=True)
-    paths.create_private_file(made)
     try:
-        db = recipe.connected(made, apsw.SQLITE_OPEN_READWRITE)
-        recipe.configure(db, recipe.WRITER_CACHE, tokenizer=None, is_new=True)
-        try:
-            with recipe.immediate(db):
-                db.pragma("application_id", recipe.APPLICATION_ID)
-                migrations.upgrade(db)
-        finally:
-            db.close()
-        try:
-            os.link(made, path)
-        except FileExistsError:
-            return
+        made.unlink(missing_ok=True)
+        paths.create_private_file(made)
+        _fill(made)
+        _give_name(made, path)
+    except OSError as error:
+        raise StoreError(f"{path} cannot be created: {error.strerror}") from error
     finally:
         made.unlink(missing_ok=True)
+
+
+def _fill(made: Path) -> None:
+    db = recipe.connected(made, apsw.SQLITE_OPEN_READWRITE)
+    recipe.configure(db, recipe.WRITER_CACHE, tokenizer=None, is_new=True)
+    try:
+        with recipe.immediate(db):
+            db.pragma("application_id", recipe.APPLICATION_ID)
+            migrations.upgrade(db)
+    finally:
+        db.close()
+
+
+def _give_name(made: Path, path: Path) -> None:
+    """Give a finished store its name, unless another process was first."""
+    try:
+        os.link(made, path)
+    except FileExistsError:
+        return
+    except OSError:  # a file system without links, like FAT
+        if not path.exists():
+            made.rename(path)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import apsw
 
-from core.errors import NotAStoreError, StoreError, TokenizerError
+from core.errors import NotAStoreError, StoreError, StoreReadOnlyError, TokenizerError
 from core.store import tokenizer_probe
 
 APPLICATION_ID = 0x4273636C  # "Bscl", at byte 68 of the file
@@ -56,17 +56,33 @@ READER_CACHE = Pragma("cache_size", -32 * 1024, -32 * 1024)
 
 def connected(path: Path, flags: int) -> apsw.Connection:
     """Return a bare connection to `path`, which `configure` must see before anything else."""
-    before_opening(path)
-    return apsw.Connection(str(path), flags=flags)
+    name, flags = way_in(path, flags)
+    return apsw.Connection(name, flags=flags)
 
 
-def before_opening(path: Path) -> None:
-    """Refuse an unsafe SQLite, and have it put what it spills beside the store.
+def way_in(path: Path, flags: int) -> tuple[str, int]:
+    """Return the name and flags to open `path` with, after all that must come before.
 
-    SQLite reads the variable once in a process, before its first file is opened.
+    An unsafe SQLite is refused, and what it spills goes beside the store: it reads that
+    variable once in a process, before its first file is opened. A store that cannot be written
+    to is opened as one that nobody changes, because the usual locks need to write.
+
+    Raises:
+        StoreReadOnlyError: such a store has a log whose changes cannot be read without writing.
     """
     require_safe_sqlite(apsw.sqlite_lib_version())
     os.environ["SQLITE_TMPDIR"] = str(path.parent)
+    if flags & apsw.SQLITE_OPEN_READWRITE or not path.exists() or is_writable(path):
+        return str(path), flags
+    log = path.with_name(f"{path.name}-wal")
+    if log.exists() and log.stat().st_size:
+        raise StoreReadOnlyError(f"{path} is read-only, but its last changes are still in {log}")
+    return f"{path.as_uri()}?immutable=1", flags | apsw.SQLITE_OPEN_URI
+
+
+def is_writable(path: Path) -> bool:
+    """Tell whether this process may write the file and files beside it; nothing is opened."""
+    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
 
 
 def configure(
@@ -97,7 +113,8 @@ def set_up(
     if not is_new:
         _require_ours(db)
     for pragma in (*RECIPE, cache):
-        _set(db, pragma)
+        if pragma.name != "journal_mode" or not _is_immutable(db):
+            _set(db, pragma)
     if tokenizer is not None:
         _load_if_possible(db, tokenizer)
 
@@ -153,6 +170,10 @@ def _require_ours(db: apsw.Connection) -> None:
         raise NotAStoreError(f"{db.filename} is not a store: file is not a database") from error
     if found != APPLICATION_ID:
         raise NotAStoreError(f"{db.filename} is not a store: it belongs to another program")
+
+
+def _is_immutable(db: apsw.Connection) -> bool:
+    return bool(db.open_flags & apsw.SQLITE_OPEN_URI)
 
 
 def _set(db: apsw.Connection, pragma: Pragma) -> None:

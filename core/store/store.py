@@ -9,7 +9,7 @@ import apsw
 import apsw.aio
 
 from core import paths
-from core.errors import SchemaTooNewError, StoreError
+from core.errors import StoreError, StoreReadOnlyError
 from core.store import creation, recipe
 from core.store.connection import bring_up_to_date, refuse_newer, snapshot, transaction
 from core.store.errors import translated
@@ -87,12 +87,13 @@ class Store:
 
     async def _open(self, tokenizer: Path | None) -> None:
         creation.prepare(self.path)
-        recipe.before_opening(self.path)
         try:
+            if not recipe.is_writable(self.path):
+                raise StoreReadOnlyError(f"{self.path} or its folder is read-only")
             writer = await self._connect(apsw.SQLITE_OPEN_READWRITE, recipe.WRITER_CACHE, tokenizer)
             await writer.async_run(refuse_newer, writer)
             await writer.async_run(bring_up_to_date, writer)
-        except SchemaTooNewError as error:
+        except StoreReadOnlyError as error:  # a newer schema is one
             self.read_only_reason = str(error)
             writer = await self._connect_reader(tokenizer)
         self._writers.put_nowait(writer)
@@ -108,7 +109,7 @@ class Store:
     ) -> "AsyncConnection":
         token = apsw.aio.check_progress_steps.set(PROGRESS_STEPS)
         try:
-            db = await apsw.Connection.as_async(str(self.path), flags)
+            db = await apsw.Connection.as_async(*recipe.way_in(self.path, flags))
         finally:
             apsw.aio.check_progress_steps.reset(token)
         self._all.append(db)

@@ -74,6 +74,20 @@ def test_a_readable_folder_of_ours_is_closed_and_a_writable_one_refused(tmp_path
     assert mode(folder) == 0o770
 
 
+def test_what_its_owner_made_read_only_stays_so(tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir(mode=0o555)
+    file = folder / "file"
+    folder.chmod(0o755)
+    file.touch()
+    file.chmod(0o444)
+    folder.chmod(0o555)
+    paths.ensure_private_dir(folder)
+    paths.require_private_file(file)
+    assert (mode(folder), mode(file)) == (0o500, 0o400)
+    folder.chmod(0o700)
+
+
 def test_a_link_or_a_file_in_the_place_of_the_folder_is_refused(tmp_path):
     (tmp_path / "real").mkdir(mode=0o700)
     (tmp_path / "link").symlink_to(tmp_path / "real")

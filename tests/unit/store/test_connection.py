@@ -241,6 +241,51 @@ def test_a_reader_does_not_write(path):
     db.close()
 
 
+@pytest.fixture
+def read_only(path, monkeypatch):
+    """As if the file system were mounted read-only; the tests may run as root."""
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
+    return path
+
+
+def test_a_store_in_a_read_only_place_is_read_without_writing_beside_it(read_only):
+    db = open_store(read_only, library())
+    assert db.execute("SELECT count(*) FROM sources").get == 1
+    with pytest.raises(StoreReadOnlyError, match="read-only on this machine"), transaction(db):
+        raise AssertionError
+    assert [entry.name for entry in read_only.parent.iterdir()] == ["state.db"]
+    db.close()
+
+
+def test_changes_that_only_the_log_has_are_not_passed_over(path, monkeypatch):
+    db = open_writer(path, tokenizer=library())
+    with transaction(db):
+        db.execute("INSERT INTO meta VALUES ('k', 'v')")
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
+    with pytest.raises(StoreReadOnlyError, match="last changes are still in"):
+        open_store(path, None)
+    db.close()
+
+
+def test_a_place_where_nothing_can_be_made_is_told_in_words(tmp_path, monkeypatch):
+    def refuse(path):
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr("core.paths.create_private_file", refuse)
+    with pytest.raises(StoreError, match="cannot be created: Read-only file system"):
+        open_store(path_at(tmp_path), None)
+
+
+def test_a_file_system_without_links_will_do(tmp_path, monkeypatch):
+    def refuse(*names):
+        raise OSError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    db = open_store(path_at(tmp_path), None)
+    assert db.execute("SELECT count(*) FROM sources").get == 0
+    db.close()
+
+
 def test_a_transaction_takes_the_write_lock_before_it_reads(path):
     # Both have the tokenizer, so that neither writes at the transaction's start.
     first, second = (open_writer(path, tokenizer=library()) for _ in range(2))

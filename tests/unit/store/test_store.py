@@ -1,6 +1,7 @@
 """The door between asyncio and SQLite: one call at a time, cancelled for good or not at all."""
 
 import asyncio
+import os
 import threading
 import time
 
@@ -279,3 +280,16 @@ def test_a_file_that_is_not_ours_is_refused_and_nothing_stays_open(tmp_path):
     with pytest.raises(NotAStoreError, match="is not a store"):
         on_store(tmp_path, count)
     assert path.read_bytes() == b"something else " * 300
+
+
+def test_a_store_in_a_read_only_place_is_read_and_says_so(tmp_path, monkeypatch):
+    store_at(tmp_path).close()
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
+
+    async def work(store):
+        assert "read-only" in str(store.read_only_reason)
+        with pytest.raises(StoreReadOnlyError):
+            await store.write(put, "a")
+        return await store.read(count)
+
+    assert on_store(tmp_path, work) == 0

@@ -1,0 +1,70 @@
+"""A store is brought up to date wholly or not at all."""
+
+import apsw
+import pytest
+
+from core.store import migrations, recipe
+from core.store.connection import open_store, open_writer
+from core.store.indexes import INDEXES
+from core.types import INDEX_NAMES
+from tests.unit.store.making import path_at, store_at
+
+TABLES = {
+    "sources", "source_files", "sessions", "messages", "message_placements", "message_keys",
+    "message_counts", "session_counts", "tombstones", "index_state", "index_queue", "operations",
+    "jobs", "settings", "meta", "messages_fts", "messages_fts_trigram", "sessions_fts",
+}  # fmt: skip
+
+
+def second(db: apsw.Connection) -> None:
+    db.execute("CREATE TABLE later(x)")
+
+
+def third(db: apsw.Connection) -> None:
+    db.execute("CREATE TABLE later_still(x)")
+    raise apsw.FullError("database or disk is full")
+
+
+def later_tables(db: apsw.Connection) -> list[str]:
+    rows = db.execute("SELECT name FROM sqlite_schema WHERE name LIKE 'later%' ORDER BY 1")
+    return [name for (name,) in rows]
+
+
+@pytest.fixture
+def path(tmp_path):
+    store_at(tmp_path).close()
+    return path_at(tmp_path)
+
+
+def extend(monkeypatch, *steps) -> None:
+    monkeypatch.setattr(migrations, "STEPS", (*migrations.STEPS, *steps))
+    monkeypatch.setattr(migrations, "NEWEST", len(migrations.STEPS))
+
+
+def test_a_new_store_has_every_table(path):
+    db = open_store(path, None)
+    found = {name for (name,) in db.execute("SELECT name FROM sqlite_schema")}
+    assert found >= TABLES
+    assert db.pragma("user_version") == migrations.NEWEST == len(migrations.STEPS)
+    assert set(INDEXES) == set(INDEX_NAMES)
+    assert db.pragma("integrity_check") == "ok"
+    db.close()
+
+
+def test_opening_an_older_store_brings_it_up_to_date(path, monkeypatch):
+    extend(monkeypatch, second)
+    db = open_store(path, None)
+    assert (db.pragma("user_version"), later_tables(db)) == (2, ["later"])
+    assert db.execute("SELECT count(*) FROM sources").get == 1
+    db.close()
+
+
+def test_a_step_that_fails_leaves_the_old_store(path, monkeypatch):
+    extend(monkeypatch, second, third)
+    with pytest.raises(apsw.FullError):
+        open_store(path, None)
+    db = open_writer(path, tokenizer=None)
+    assert (db.pragma("user_version"), later_tables(db)) == (1, [])
+    with recipe.immediate(db):
+        second(db)
+    db.close()
