@@ -4,7 +4,7 @@ Lines of one API message become one message, which is yielded when its last line
 `position` is the offset of its first.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -60,7 +60,7 @@ class Messages:
         self._tasked: set[int] = set()
 
     def read(
-        self, lines: Iterator[JsonObject | BadSourceRecord | Remark], total: int
+        self, lines: Iterable[JsonObject | BadSourceRecord | Remark], total: int
     ) -> Iterator[Record]:
         """Yield the messages of exactly the lines of the outline.
 

@@ -2,12 +2,14 @@
 
 A line's place in the conversation depends on later lines (a split API message, a rewind, a
 compaction, a title), so the file is read twice: once for this, once for the texts. Memory is
-about 300 bytes a line, whatever the lines hold.
+about 500 bytes a line, whatever the lines hold.
 """
 
 import re
 import sys
+import time
 from collections.abc import Callable
+from datetime import datetime
 from enum import Enum, auto
 from pathlib import Path
 from typing import Any
@@ -22,7 +24,7 @@ from core.sources.claude_code_texts import (
     turn_of,
     typed,
 )
-from core.sources.instants import instant_ms
+from core.sources.instants import AHEAD_MS, EARLIEST_MS, instant_ms
 from core.sources.lines import JsonObject
 
 Json = dict[str, Any]
@@ -116,6 +118,7 @@ class Outline:
         self._groups: dict[object, int] = {}
         self._prompts = 0
         self._second: tuple[str, int | None] = ("", None)
+        self._latest_ms = time.time() * 1000 + AHEAD_MS
         self._add: dict[str, Callable[[Json, Place], None]] = {
             "user": self._user,
             "assistant": self._assistant,
@@ -161,16 +164,23 @@ class Outline:
         place.at_ms = self._at_ms(record.get("timestamp"))
 
     def _at_ms(self, moment: object) -> int | None:
-        """The time of a line. Lines of one second share a prefix, and most files are one day."""
+        """The time of a line. All are written in one way, of which each second is read once."""
         if not isinstance(moment, str) or len(moment) != 24 or moment[19] != ".":
             return instant_ms(moment)
-        second = moment[:19]
+        second, fraction = moment[:19], moment[20:23]
         if second != self._second[0]:
-            self._second = (second, instant_ms(second + "Z"))
-        start, fraction = self._second[1], moment[20:23]
+            self._second = (second, self._whole_second(second))
+        start = self._second[1]
         if start is None or moment[23] != "Z" or not fraction.isdecimal():
             return instant_ms(moment)
         return start + int(fraction)
+
+    def _whole_second(self, second: str) -> int | None:
+        try:
+            start = int(datetime.fromisoformat(second + "+00:00").timestamp()) * 1000
+        except ValueError:
+            return None
+        return start if EARLIEST_MS <= start <= self._latest_ms else None
 
     def _sidechain(self, place: Place) -> int:
         """The sidechain that a line belongs to: its parent's, else one that begins here."""
