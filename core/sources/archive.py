@@ -29,6 +29,14 @@ _END_MAGIC = b"PK\5\6"
 _LOCATOR = struct.Struct("<4sLQL")
 _END64 = struct.Struct("<4sQ2H2L4Q")
 _TOO_MANY = 0xFFFF
+_DAMAGE = (
+    EOFError,
+    NotImplementedError,  # a way to compress that is not known; a RuntimeError, so caught first
+    UnicodeDecodeError,  # a name that is not what it says
+    struct.error,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 
 
 def is_zip(path: Path) -> bool:
@@ -147,9 +155,9 @@ def _refused(path: Path, reason: str) -> SourceError:
 def _translated(path: Path) -> Iterator[None]:
     try:
         yield
+    except _DAMAGE as error:
+        raise SourceError(f"{path} is no whole zip archive: {error}", path=str(path)) from error
     except RuntimeError as error:  # how zipfile says that a password is missing
         if "password" not in str(error) and "encrypted" not in str(error):
             raise
         raise _refused(path, "it is encrypted") from error
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, struct.error) as error:
-        raise SourceError(f"{path} is no whole zip archive: {error}", path=str(path)) from error

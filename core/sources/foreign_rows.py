@@ -43,8 +43,7 @@ class Table:
             raise SourceError(f"there is no table {name}")
         if not any(kind == "table" and root for kind, root in found):
             raise SourceError(f"{name} is not a plain table")
-        described = db.execute(f"PRAGMA main.table_info({_quoted(name)})").fetchall()
-        self.columns = {str(column[1]).lower() for column in described}
+        self.columns = column_names(db, name)
         self._encoding = str(db.pragma("encoding"))
         free = [n for n in ("rowid", "_rowid_", "oid") if n not in self.columns]
         self._rowid = free[0] if free else "rowid"
@@ -129,6 +128,13 @@ class Table:
         except (apsw.CorruptError, apsw.TooBigError, apsw.IOError):
             return None
         return row[0] if row and isinstance(row[0], int) and row[0] > rowid else None
+
+
+def column_names(db: apsw.Connection, table: str) -> frozenset[str]:
+    """Return the names of a table's columns in lower case; hidden and generated ones are not."""
+    # As bytes: a name in a damaged schema need not be text.
+    rows = db.execute("SELECT CAST(name AS BLOB) FROM pragma_table_info(?, 'main')", (table,))
+    return frozenset(bytes(name).decode("utf-8", "replace").lower() for (name,) in rows)
 
 
 def _gap(table: str, last: int, found: int | None, error: Exception) -> BadSourceRecord:

@@ -119,11 +119,14 @@ def read(path: Path) -> Iterator[Record]:
     if path.suffix in hermes_legacy.SUFFIXES:
         yield from _read_old_file(path)
         return
-    with snapshot(path) as db:
-        database = _Database(db, path)
-        yield from database.records()
-        if path.name == DATABASE:
-            yield from _read_old_files(database, path)
+    try:
+        with snapshot(path) as db:
+            database = _Database(db, path)
+            yield from database.records()
+            if path.name == DATABASE:
+                yield from _read_old_files(database, path)
+    except apsw.Error as error:  # what damage the reading of rows did not get over
+        raise SourceError(f"{path} is damaged: {error}", path=str(path)) from error
 
 
 class _Database:
@@ -136,9 +139,6 @@ class _Database:
             self.sessions = Sessions(_sessions_table(db))
         except SourceError as error:
             raise SourceError(f"{path} is no Hermes database: {error}", path=str(path)) from error
-        except apsw.Error as error:
-            raise SourceError(f"{path} is damaged: {error}", path=str(path)) from error
-        self._path = path
         self._kinds = {name: self.sessions.kind(name) for name in self.copies.sessions()}
 
     def records(self) -> Iterator[Record]:

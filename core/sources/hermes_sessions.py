@@ -101,13 +101,10 @@ class Sessions:
     def __init__(self, table: Table | None) -> None:
         self._table = table
         self.known: dict[str, Known] = {}
-        self.gaps: list[BadSourceRecord] = []
         if table is None:
             return
         for row in table.rows((*_LINEAGE, "title")):
-            if isinstance(row, BadSourceRecord):
-                self.gaps.append(row)
-            elif native_id := _text(row.values[0]):
+            if isinstance(row, Row) and (native_id := _text(row.values[0])):
                 self.known[native_id] = _known(dict(zip(_LINEAGE, row.values, strict=False)), row)
 
     def kind(self, native_id: str) -> SessionKind:
@@ -174,13 +171,15 @@ class Sessions:
         if self._table is None:
             return
         for row in self._table.rows(_COLUMNS):
-            if isinstance(row, Row):
-                fields = dict(zip(_COLUMNS, row.values, strict=True))
-                native_id = _text(fields["id"])
-                if native_id:
-                    yield self._record(native_id, fields, titles)
-                else:
-                    yield BadSourceRecord(row.rowid, "a session without an id")
+            if isinstance(row, BadSourceRecord):
+                yield row
+                continue
+            fields = dict(zip(_COLUMNS, row.values, strict=True))
+            native_id = _text(fields["id"])
+            if native_id:
+                yield self._record(native_id, fields, titles)
+            else:
+                yield BadSourceRecord(row.rowid, "a session without an id")
 
     def _record(
         self, native_id: str, fields: Mapping[str, Value], titles: Mapping[str, str]

@@ -162,6 +162,20 @@ def test_what_is_no_whole_archive_is_refused_in_words(tmp_path):
         pass
 
 
+@pytest.mark.parametrize(
+    ("was", "now"),
+    [(b"PK\1\2\x14\3\x14", b"PK\1\2\x14\3\xff"), ("ä.json".encode(), b"\xff\xff.json")],
+    ids=["a later version", "a name that is no text"],
+)
+def test_a_directory_that_cannot_be_understood_is_refused_in_words(tmp_path, was, now):
+    path = zipped(tmp_path / "x.zip", [("ä.json", "[]")])
+    raw = path.read_bytes()
+    assert was in raw
+    path.write_bytes(raw.replace(was, now))
+    with pytest.raises(SourceError, match="no whole zip archive"):
+        everything(path)
+
+
 def test_what_is_taken_for_an_archive(tmp_path):
     path = zipped(tmp_path / "x.zip", [])
     assert archive.is_zip(path)

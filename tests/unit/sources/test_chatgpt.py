@@ -1,6 +1,7 @@
 """ChatGPT exports, against what was read from them by eye and against the format page."""
 
 import json
+import random
 import shutil
 import zipfile
 
@@ -489,6 +490,26 @@ def test_a_damaged_conversation_costs_only_itself(tmp_path):
     assert [m.content for m in found.messages][:2] == ["text 0", "text 1"]
     assert [m.content for m in found.messages][-1] == "text 4"
     assert found.bad[0].line == 3
+
+
+@pytest.mark.parametrize("name", ["export-sharded.zip", "conversations_all_shapes.json"])
+@pytest.mark.parametrize("seed", range(40))
+def test_no_damage_does_more_than_cost_records_or_be_told(tmp_path, name, seed):
+    chance = random.Random(seed)
+    raw = bytearray((CHATGPT / "synthetic" / name).read_bytes())
+    for _ in range(chance.choice([1, 5, 50])):
+        at, length = chance.randrange(len(raw)), chance.choice([0, 1, 2, 16])
+        raw[at : at + chance.choice([0, 1, length])] = chance.randbytes(length)
+    path = tmp_path / name
+    path.write_bytes(raw)
+    chatgpt.recognises(path)
+    texts, named = [], str(path)
+    try:
+        texts = [m.content for m in Reading(path).messages]
+    except SourceError as error:
+        named = error.path
+    assert named == str(path)
+    "".join(texts).encode()  # no half of a surrogate pair is left
 
 
 def test_reading_twice_gives_the_same_records():

@@ -360,6 +360,25 @@ def test_a_hidden_column_that_calls_a_function_is_not_read(tmp_path):
         assert list(Table(db, "notes").rows(["body", "text"])) == [Row(1, ("x", None))]
 
 
+def test_a_column_whose_name_is_no_text_is_no_obstacle(tmp_path):
+    path = tmp_path / "state.db"
+    with contextlib.closing(apsw.Connection(str(path))) as db:
+        db.execute("CREATE TABLE notes(id INTEGER PRIMARY KEY, text, col_x)")
+        db.execute("INSERT INTO notes(text) VALUES('kept')")
+    path.write_bytes(path.read_bytes().replace(b"col_x", b"col_\xff"))
+    assert texts(path) == ["kept"]
+    assert foreign_sqlite.glimpsed_columns(path, "notes") == {"id", "text", "col_\ufffd"}
+
+
+def test_a_glimpse_sees_what_is_only_in_the_log(tmp_path):
+    path = tmp_path / "state.db"
+    with writer(path, "idle"):
+        before = trace(path)
+        assert foreign_sqlite.glimpsed_columns(path, "notes") >= {"id", "text"}
+        assert foreign_sqlite.glimpsed_columns(path, "other") == frozenset()
+        assert trace(path) == before
+
+
 @pytest.mark.parametrize("encoding", ["UTF-8", "UTF-16le", "UTF-16be"])
 def test_text_of_any_encoding_is_read_and_bytes_that_are_none_cost_themselves(tmp_path, encoding):
     path = tmp_path / "state.db"

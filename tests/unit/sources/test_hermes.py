@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import random
 import shutil
 import time
 
@@ -737,6 +738,28 @@ def test_a_damaged_page_costs_its_rows_and_is_told(home):
     assert len(lost) < 12
     assert read == sorted(read)
     assert [bad.line for bad in found.bad] == [lost[0] + 1]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_no_damage_does_more_than_cost_records_or_be_told(tmp_path, seed):
+    chance = random.Random(seed)
+    path = tmp_path / "state.db"
+    raw = bytearray((GENERATED / "state.db").read_bytes())
+    for _ in range(chance.choice([1, 20, 400])):
+        at, length = chance.randrange(len(raw)), chance.choice([1, 2, 16])
+        raw[at : at + length] = chance.randbytes(length)
+    if chance.random() < 0.3:
+        del raw[chance.randrange(len(raw)) :]
+    path.write_bytes(raw)
+    os.utime(path, (1_700_000_000, 1_700_000_000))
+    found, named = Reading(()), str(path)
+    try:
+        found = Reading(hermes.read(path))
+    except SourceError as error:
+        named = error.path
+    assert named == str(path)
+    assert len({(m.session, m.uid) for m in found.messages}) == len(found.messages)
+    assert path.read_bytes() == raw
 
 
 def test_sessions_whose_rows_are_gone_are_made_of_their_messages(home):
