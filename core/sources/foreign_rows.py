@@ -134,7 +134,8 @@ def column_names(db: apsw.Connection, table: str) -> frozenset[str]:
     """Return the names of a table's columns in lower case; hidden and generated ones are not."""
     # As bytes: a name in a damaged schema need not be text.
     rows = db.execute("SELECT CAST(name AS BLOB) FROM pragma_table_info(?, 'main')", (table,))
-    return frozenset(bytes(name).decode("utf-8", "replace").lower() for (name,) in rows)
+    encoding = str(db.pragma("encoding"))
+    return frozenset(bytes(name).decode(encoding, "replace").lower() for (name,) in rows)
 
 
 def _gap(table: str, last: int, found: int | None, error: Exception) -> BadSourceRecord:
