@@ -111,11 +111,13 @@ class Program(QObject):
         self.status.changed.connect(self._on_store_changed)
         self.imports.progressed.connect(self._on_import_progressed)
         self.imports.finished.connect(self._on_import_finished)
-        self.window.first_run.sessions_asked.connect(self.sessions.browse)
+        self.window.first_run.sessions_asked.connect(self._on_sessions_asked)
+        self.imports.shown.connect(self._on_sources_shown)
         self.navigation.opened.connect(lambda each: self.state.set_text("session", str(each)))
         actions["find"].triggered.connect(self._on_find)
         actions["find_next"].triggered.connect(self.context.next_match)
         actions["find_previous"].triggered.connect(self.context.previous_match)
+        actions["copy_cited"].triggered.connect(self.context.copy_cited)
         actions["opening"].triggered.connect(self.pane.go_to_opening)
         actions["resolution"].triggered.connect(self.pane.go_to_resolution)
 
@@ -140,8 +142,6 @@ class Program(QObject):
         self.window.sessions_view.setFocus()
 
     def _show_first_run(self) -> None:
-        facts = [Fact(self.tr("nothing is imported yet"))]
-        self.window.path_bar.show_path("empty", facts)
         self.imports.show_sources()
 
     def _show_nothing_open(self) -> None:
@@ -202,9 +202,21 @@ class Program(QObject):
         elif self.sessions.browsing:
             self.sessions.refresh()
 
+    def _on_sources_shown(self) -> None:
+        if self.status.status is not None and not self.imports.running:
+            self._show_stored(self.status.status)
+
     def _show_stored(self, status: StoreStatus) -> None:
-        facts = import_facts(status.messages, 1.0)[:1]
+        facts = [Fact(self.tr("nothing is imported yet"))]
+        if status.messages:
+            facts = list(import_facts(status.messages, 1.0)[:1])
         self.window.path_bar.show_path("empty", facts)
+
+    def _on_sessions_asked(self) -> None:
+        if self.search.query:
+            self.search.ask()
+        else:
+            self.sessions.browse()
 
     def _on_action_pressed(self, key: str) -> None:
         if key == "start":

@@ -58,14 +58,17 @@ class Camera:
         await self.take("first-run")
         grabbed: list[bool] = []
 
-        def while_importing() -> None:
+        def halt_after_one() -> None:
             if not grabbed and any(row.state == "imported" for row in model.rows()):
                 grabbed.append(True)
-                self.grab("importing")
+                self.window.first_run.panel.pause_asked.emit(True)
 
-        self.program.imports.progressed.connect(while_importing)
+        self.program.imports.progressed.connect(halt_after_one)
         self.window.first_run.start.click()
-        await until(lambda: self.program.imports.running)
+        await until(lambda: grabbed)
+        await asyncio.sleep(_SETTLE_S)
+        self.grab("importing")
+        self.window.first_run.panel.pause_asked.emit(False)
         await until(lambda: not self.program.imports.running)
         self.program.imports.import_paths([loose])
         await until(lambda: self.program.imports.running)

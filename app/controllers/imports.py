@@ -27,10 +27,12 @@ class ImportController(QObject):
     """Runs one import at a time; what is asked for meanwhile waits its turn.
 
     Signals:
+        shown: the page of sources is shown.
         progressed: some of the import is stored; carries the state of now.
         finished: nothing is running any more; carries how many messages are new.
     """
 
+    shown = Signal()
     progressed = Signal(ImportProgress)
     finished = Signal(int)
 
@@ -65,6 +67,7 @@ class ImportController(QObject):
     def show_sources(self) -> None:
         """Show the page of sources, and look for what is new on this machine."""
         self._window.show_sources()
+        self.shown.emit()
         if not self.running:
             self.look()
 

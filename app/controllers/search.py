@@ -20,7 +20,7 @@ from app.views.path_facts import INCLUDE, WHY, left_out, result_facts
 from app.views.why_popup import WhyPopup
 from core.errors import CoreError
 from core.history.sessions import session_by_id
-from core.search.language import parse
+from core.search.language import Query, parse
 from core.search.run import search
 from core.search.snippet import find_marks
 from core.store.store import Store
@@ -63,7 +63,7 @@ class SearchController(QObject):
         self.result: SearchResult | None = None
         self._debounce = QTimer(self, singleShot=True, interval=DEBOUNCE_MS)
         self._debounce.setTimerType(Qt.TimerType.PreciseTimer)
-        self._debounce.timeout.connect(self._ask)
+        self._debounce.timeout.connect(self.ask)
         self._connect()
 
     def _connect(self) -> None:
@@ -95,11 +95,11 @@ class SearchController(QObject):
         if self.query:
             self._debounce.start()
         else:
-            self._ask()
+            self.ask()
 
     def _on_query_entered(self) -> None:
         self._debounce.stop()
-        self._ask()
+        self.ask()
         self.keep_query()
 
     def keep_query(self) -> None:
@@ -108,17 +108,17 @@ class SearchController(QObject):
 
     def _on_filters_changed(self) -> None:
         if self.query:
-            self._ask()
+            self.ask()
 
     def _on_sort_picked(self, key: str) -> None:
         if self.query and key in _SORTS:
             self._sort = key
             self._state.set_text("search/sort", key)
-            self._ask()
+            self.ask()
 
     def _on_include_asked(self, names: Sequence[str]) -> None:
         self._include |= frozenset(names)
-        self._ask()
+        self.ask()
 
     def _on_link_pressed(self, name: str) -> None:
         if self.result is None or not self.query:
@@ -136,7 +136,8 @@ class SearchController(QObject):
         self._state.set_recent(())
         self._window.models.recent.replace(())
 
-    def _ask(self) -> None:
+    def ask(self) -> None:
+        """Answer what the field holds now; a blank one asks to browse."""
         self._debounce.stop()
         if not self.query:
             self._tasks.cancel("search")
@@ -166,7 +167,7 @@ class SearchController(QObject):
         self.result = result
         self._shown = len(result.hits)
         whole = self._shown >= result.total_hits
-        groups = _groups(request.query, result, sessions, open_ended=not whole)
+        groups = _groups(request, result, sessions, open_ended=not whole)
         if quiet and groups == self._model.groups():
             return
         self._model.replace(groups, complete=whole or not result.complete)
@@ -224,7 +225,7 @@ class SearchController(QObject):
         self._shown = request.offset + len(result.hits)
         whole = self._shown >= result.total_hits or not result.hits
         only_hits = replace(result, title_matches=())
-        groups = _groups(request.query, only_hits, sessions, open_ended=not whole)
+        groups = _groups(request, only_hits, sessions, open_ended=not whole)
         self._model.append(groups, complete=whole)
 
 
@@ -241,27 +242,42 @@ def _search(db: apsw.Connection, request: SearchRequest) -> tuple[SearchResult, 
 
 
 def _groups(
-    query: str, result: SearchResult, sessions: dict[int, Session], *, open_ended: bool
+    request: SearchRequest,
+    result: SearchResult,
+    sessions: dict[int, Session],
+    *,
+    open_ended: bool,
 ) -> list[HitGroup]:
     """Return the hits by session in the order of each session's first hit; titles come first."""
     by_session: dict[int, list[Hit]] = {}
     for hit in result.hits:
         by_session.setdefault(hit.session_id, []).append(hit)
+    query, sort = parse(request.query), request.sort
     titles = [each for each in result.title_matches if each.id not in by_session]
     groups = [_group(query, each, (), open_ended=False) for each in titles]
     groups += [
-        _group(query, sessions[each], tuple(hits), open_ended=open_ended)
+        _group(query, sessions[each], _as_told(hits, sort), open_ended=open_ended)
         for each, hits in by_session.items()
     ]
     return groups
 
 
-def _group(query: str, session: Session, hits: tuple[Hit, ...], *, open_ended: bool) -> HitGroup:
+def _as_told(hits: list[Hit], sort: Sort) -> tuple[Hit, ...]:
+    """Return a session's hits in the order asked for; by relevance, as they were said.
+
+    Relevance orders the sessions, by the best hit of each; inside one, time is easier to read.
+    """
+    if sort != "relevance":
+        return tuple(hits)
+    return tuple(sorted(hits, key=lambda hit: (hit.created_at_ms or 0, hit.message_id)))
+
+
+def _group(query: Query, session: Session, hits: tuple[Hit, ...], *, open_ended: bool) -> HitGroup:
     title = visible(session.title)
     return HitGroup(
         session.id,
         title,
-        tuple(find_marks(parse(query), title)),
+        tuple(find_marks(query, title)),
         session.source,
         visible(session.project),
         session.last_active_at_ms,

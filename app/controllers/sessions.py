@@ -111,13 +111,17 @@ class SessionsController(QObject):
         count = formatting.counted(self._total, self.tr("%1 session"), self.tr("%1 sessions"))
         facts = [Fact(order[self._sort], strong=count)]
         if self._filters.current().roles:
-            facts.append(Fact(self.tr("roles narrow searches, not this list")))
+            words = self.tr("roles narrow searches, not this list")
+            facts.append(Fact(words, gives_way=True))
         if self._show_all:
-            facts.append(Fact(self.tr("archived, cron, subagent and tool sessions listed too")))
+            words = self.tr("archived, cron, subagent and tool sessions listed too")
+            facts.append(Fact(words, gives_way=True))
             facts.append(Fact(self.tr("Hide them"), link=SHOW_DEFAULT))
         elif self._unlisted:
             words = self.tr("not listed: %1 archived, cron, subagent or tool")
-            facts.append(Fact(words.replace("%1", formatting.number(self._unlisted))))
+            facts.append(
+                Fact(words.replace("%1", formatting.number(self._unlisted)), gives_way=True)
+            )
             facts.append(Fact(self.tr("Show"), link=SHOW_ALL))
         words = (self.tr("last activity"), self.tr("created"), self.tr("messages"))
         sorts = list(zip(_SORTS, words, strict=True))

@@ -39,7 +39,8 @@ class ZeroHitsView(Page):
         self.split = TokenSplit()
         self.advice = Text(ink="text2")
         self.advice.setWordWrap(True)
-        self.advice.setFixedWidth(_ADVICE_WIDTH)
+        self.advice.setMaximumWidth(_ADVICE_WIDTH)
+        self.advice.setMinimumWidth(_ADVICE_WIDTH // 2)
         self.offer = Button("", "primary", "search")
         self._offered = ""
         self._tried = QVBoxLayout()
@@ -50,7 +51,7 @@ class ZeroHitsView(Page):
     def _build(self) -> None:
         side = QVBoxLayout()
         side.setSpacing(0)
-        side.addWidget(self.advice, alignment=Qt.AlignmentFlag.AlignTop)
+        side.addWidget(self.advice)
         side.addSpacing(6)
         side.addWidget(self.offer, alignment=Qt.AlignmentFlag.AlignLeft)
         side.addStretch(1)

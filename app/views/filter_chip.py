@@ -58,6 +58,7 @@ class FilterChip(QToolButton):
         self._choices: tuple[Choice, ...] = ()
         self._keys: tuple[str, ...] = ()
         self._menu = _OpenMenu(self)
+        self._menu.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
         self.setProperty("class", "chip")
         self.setCheckable(True)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)

@@ -169,8 +169,10 @@ class FirstRunView(Page):
         self.start.setEnabled(False)
 
     def show_found(self) -> None:
-        """Show what the model holds, also when that is nothing."""
+        """Show what the model holds, also when that is nothing; the next step has the focus."""
         self._show_found()
+        if self.isVisible():
+            (self.start if self.start.isEnabled() else self.add).setFocus()
 
     def show_store(self, path: str) -> None:
         """Show where everything is stored."""
@@ -182,6 +184,8 @@ class FirstRunView(Page):
         self._importing = importing
         self.panel.setVisible(importing)
         self._show_choice()
+        if importing:
+            self.panel.pause.setFocus()
 
     def show_leave(self, possible: bool) -> None:
         """Offer the way to the conversations, once there are any."""

@@ -129,7 +129,7 @@ class PathBar(QFrame):
             self.links[fact.link] = link
             return link
         if not fact.strong:
-            return ElidedText(fact.text, "ui", "text2")
+            return (ElidedText if fact.gives_way else Text)(fact.text, "ui", "text2")
         pair = QWidget()
         row = QHBoxLayout(pair)
         row.setContentsMargins(0, 0, 0, 0)

@@ -18,11 +18,15 @@ _CONTEXT = "path"
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """`strong` is bold and comes first. With `link` the whole is something to press."""
+    """`strong` is bold and comes first. With `link` the whole is something to press.
+
+    A fact that `gives_way` is cut where the window is too narrow for all of them.
+    """
 
     text: str = ""
     strong: str = ""
     link: str = ""
+    gives_way: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +197,7 @@ def result_facts(result: SearchResult, sessions: int | None) -> tuple[Fact, ...]
     missing = left_out(result.not_searched)
     if missing:
         words = ", ".join(each.words for each in missing)
-        facts.append(Fact(tr("not searched: %1").replace("%1", words)))
+        facts.append(Fact(tr("not searched: %1").replace("%1", words), gives_way=True))
         if any(each.include for each in missing) and not result.total_hits:
             facts.append(Fact(tr("Include"), link=INCLUDE))
     facts.append(Fact(tr("Why?"), link=WHY))

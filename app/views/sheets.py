@@ -18,6 +18,7 @@ from app.views.actions import sheet
 from app.views.parts import Text
 
 _COLUMNS = 2
+_HEAD = 30
 _PACKAGES = ("PySide6_Essentials", "apsw", "qasync", "markdown-it-py", "Pygments")
 
 
@@ -55,7 +56,9 @@ class ShortcutSheet(_Sheet):
         for menu, rows in {**sheet(), self.tr("In lists"): self._list_keys()}.items():
             grid = min(grids, key=QGridLayout.rowCount)
             start = grid.rowCount()
-            grid.addWidget(Text(menu, "caption", "text2", bold=True), start, 0, 1, 2)
+            head = Text(menu, "caption", "text2", bold=True)
+            grid.addWidget(head, start, 0, 1, 2, Qt.AlignmentFlag.AlignBottom)
+            grid.setRowMinimumHeight(start, _HEAD)
             for n, (words, keys) in enumerate(rows, start + 1):
                 grid.addWidget(Text(words), n, 0)
                 grid.addWidget(Text(keys, ink="text2"), n, 1)

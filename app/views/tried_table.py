@@ -12,6 +12,7 @@ from core.types import SearchResult, SearchStep
 _NUMBER, _INDEX, _UNDERSTOOD, _HITS, _TIME, _COVERAGE = range(6)
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _ROW = 31
+_INDEX_WIDTH = 140
 
 
 class TriedTable(QWidget):
@@ -24,7 +25,7 @@ class TriedTable(QWidget):
         self._grid.setHorizontalSpacing(16)
         self._grid.setVerticalSpacing(0)
         self._grid.setColumnStretch(_UNDERSTOOD, 1)
-        self._grid.setColumnMinimumWidth(_INDEX, 172)
+        self._grid.setColumnMinimumWidth(_INDEX, _INDEX_WIDTH)
         self._head()
         for n, step in enumerate(steps_of(result), 1):
             self._step(n, step, coverage(result) if step.path == result.search_path else None)
