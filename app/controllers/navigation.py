@@ -40,6 +40,7 @@ class NavigationController(QObject):
         window.hits_view.session_opened.connect(self._on_session_opened)
         window.hits_view.hit_opened.connect(self._on_hit_opened)
         window.pane.session_link_opened.connect(self._on_session_opened)
+        context.anchor_moved.connect(self._on_anchor_moved)
         window.search_bar.back_asked.connect(lambda: self._step(-1))
         window.search_bar.forward_asked.connect(lambda: self._step(1))
         self._show_history()
@@ -50,10 +51,18 @@ class NavigationController(QObject):
 
     def open(self, place: Place) -> None:
         """Open a place; what lay ahead of the one before is forgotten."""
+        self._add(place)
+        self._show(place)
+
+    def _add(self, place: Place) -> None:
         if place != self.current():
             self._places = [*self._places[: self._at + 1], place][-_KEPT:]
             self._at = len(self._places) - 1
-        self._show(place)
+
+    def _on_anchor_moved(self, message_id: int, session_id: int, query: str) -> None:
+        """Remember a place that the conversation went to by itself."""
+        self._add(Place(session_id, message_id, query))
+        self._show_history()
 
     def _on_session_opened(self, session_id: int) -> None:
         current = self.current()

@@ -16,6 +16,7 @@ from core.types import ToolCall
 SHOWN_CHARS = 4_000
 ALL_CHARS = 16_384
 _SMALL_CHARS = 120
+_EDIT_ARGUMENTS = 3  # file_path, old_string, new_string
 _AROUND = (3, 8)  # lines before and after a match in a block that opened itself
 _OUTPUTS = ("output", "stdout", "content", "result", "text")
 _LANGUAGES = {"command": "bash", "cmd": "bash", "code": "python"}
@@ -64,6 +65,9 @@ def _arguments(sheet: Sheet, call: ToolCall, *, whole: bool) -> list[str]:
         parts.insert(0, _cut_block(sheet, "\n".join(small), "", title, whole=whole))
     if isinstance(old, str) and isinstance(new, str):
         diff = "\n".join(difference(old, new))
+        path = named.get("file_path")
+        if len(named) == _EDIT_ARGUMENTS and isinstance(path, str):
+            return [_cut_block(sheet, diff, "diff", path, whole=whole)]  # the path is its title
         parts.append(_cut_block(sheet, diff, "diff", translate("viewer", "change"), whole=whole))
     return parts
 

@@ -42,6 +42,13 @@ SPECS = (
         QT_TRANSLATE_NOOP("actions", "&Previous match"),
         ("Shift+F3", "Ctrl+Shift+G"),
     ),
+    Spec(SEPARATOR, _EDIT, ""),
+    Spec(
+        "copy_cited",
+        _EDIT,
+        QT_TRANSLATE_NOOP("actions", "Copy as &Markdown with citation"),
+        ("Ctrl+Shift+C",),
+    ),
     Spec("theme_system", _VIEW, QT_TRANSLATE_NOOP("actions", "Colours of the s&ystem")),
     Spec("theme_light", _VIEW, QT_TRANSLATE_NOOP("actions", "&Light")),
     Spec("theme_dark", _VIEW, QT_TRANSLATE_NOOP("actions", "&Dark")),

@@ -1,0 +1,101 @@
+"""The conversation within the whole program: the way back, and the keys of the menus."""
+
+import json
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
+
+from tests.gui.conftest import until
+
+
+@pytest.fixture
+def reading(run, program, tmp_path):
+    """The program with one conversation of 40 messages, open at the hit of message 20."""
+    path = tmp_path / "talk.jsonl"
+    lines = [
+        {
+            "session": "films",
+            "id": f"f{n}",
+            "role": "assistant" if n % 2 else "user",
+            "content": f"message {n}" + (" about 订阅" if n in (20, 30) else ""),
+            "created_at": f"2026-11-20T10:{n:02}:00Z",
+            "title": "films",
+        }
+        for n in range(1, 41)
+    ]
+    path.write_text("\n".join(json.dumps(line) for line in lines), encoding="utf-8")
+    hits = program.window.models.hits
+
+    async def open_hit():
+        assert await program.start()
+        program.imports.import_paths([path])
+        await until(lambda: program.window.models.sessions.rowCount() == 1)
+        program.window.search_bar.field.setText("订阅")
+        await until(lambda: hits.rowCount() == 3)
+        found = {hits.hit(row).message: hits.hit(row) for row in (1, 2)}
+        hit = found["f20"]
+        program.window.hits_view.hit_opened.emit(hit.message_id, hit.session_id)
+        await until(lambda: anchor(program) == 20)
+
+    run(open_hit())
+    return program
+
+
+def anchor(program) -> int | None:
+    return program.pane.rail._state.anchor
+
+
+def test_back_and_forward_go_through_the_anchors(run, reading):
+    view, actions = reading.pane.transcript, reading.window.actions_by_name
+    number = next(item for item in view.items if item.first == 22)
+
+    async def walk():
+        view.acted.emit("anchor", number.key, -1)
+        await until(lambda: anchor(reading) == 22)
+        actions["find_next"].trigger()
+        await until(lambda: anchor(reading) == 30)
+        actions["back"].trigger()
+        await until(lambda: anchor(reading) == 22)
+        actions["back"].trigger()
+        await until(lambda: anchor(reading) == 20)
+        actions["forward"].trigger()
+        await until(lambda: anchor(reading) == 22)
+
+    run(walk())
+    assert actions["forward"].isEnabled()
+
+
+def test_the_keys_of_the_menus_reach_the_conversation(run, qtbot, reading):
+    window, pane = reading.window, reading.pane
+    window.activateWindow()
+    pane.setFocus()
+    control = Qt.KeyboardModifier.ControlModifier
+
+    async def copy():
+        QTest.keyClick(window, Qt.Key.Key_C, control | Qt.KeyboardModifier.ShiftModifier)
+        await until(lambda: "backscroll://session/films#f20" in QGuiApplication.clipboard().text())
+
+    async def find():
+        QTest.keyClick(window, Qt.Key.Key_F, control)
+        QTest.keyClicks(pane.find_bar.field, "message 2")
+        await until(lambda: pane.find_bar.count.text())
+
+    run(copy())
+    run(find())
+    assert pane.find_bar.isVisible()
+    QTest.keyClick(window, Qt.Key.Key_Home, control)
+    assert pane.transcript.verticalScrollBar().value() == 0
+    QTest.keyClick(window, Qt.Key.Key_End, control)
+    bar = pane.transcript.verticalScrollBar()
+    assert bar.value() == bar.maximum()
+
+
+def test_leaving_while_a_conversation_is_being_opened_leaves_nothing_behind(run, reading):
+    reading.context.open_session(1)
+    reading.pane.transcript.acted.emit("all", "after", -1)
+    run(reading.stop())
+
+    names = ("context", "context-more", "context-draw", "context-outline", "context-warm")
+    assert not any(reading.tasks.running(name) for name in names)
