@@ -165,7 +165,7 @@ class Attempts:
 
     def _find_titles(self, tree: Node) -> None:
         began = time.perf_counter()
-        self.titles = title_matches(self._db, tree, self._request)
+        self.titles = title_matches(self._db, tree, self._request, self.scope)
         self._titles_ms = (time.perf_counter() - began) * 1000
 
     def _tools(self, where: Sql) -> Tools:

@@ -3,11 +3,12 @@
 from core.search.attempts import Attempt
 from core.search.collect import Tally
 from core.search.route import Check, Indexes
+from core.search.scope import IS_CJK_TOOL
 from core.search.tree import terms
 from core.store.indexes import CJK
 
 _NAMES = {
-    "messages_fts": "messages_fts",
+    "messages_fts": "the word index",
     "messages_fts_cjk": "the CJK index",
     "messages_fts_trigram": "the trigram index",
 }
@@ -43,8 +44,11 @@ def why(attempt: Attempt, indexes: Indexes, tools_left: int, *, is_title: bool) 
 def _of_part(tally: Tally, indexes: Indexes) -> str:
     part = tally.part
     if part.index is None:
-        read = "the rows that no index answers for were read"
-        return read if part.tree is not None else "rows without CJK match without being read"
+        if part.tree is None:
+            return "rows without CJK match without being read"
+        if part.rows == IS_CJK_TOOL:
+            return "tool rows with CJK in them were read"
+        return "rows that no index answers for were read"
     name = _NAMES[part.index]
     held = "" if indexes[part.index].is_complete else ", as far as it is built,"
     if part.check is Check.NONE:
