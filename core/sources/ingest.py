@@ -55,13 +55,15 @@ class Import:
         self._source_ids: dict[SourceIdentity, int] = {}
         self._new = self._changed = self._conflicts = 0
 
-    def plan(self, known: Known) -> None:
+    def plan(self, known: Known, own: Path | None = None) -> None:
         """Look at the places, given what the store knows of their files; no store is needed.
+
+        `own` is the folder of the store, which is never looked into.
 
         Raises:
             SourceError: there is no such kind.
         """
-        self._plan = make_plan(self._paths, self._kind, known)
+        self._plan = make_plan(self._paths, self._kind, known, own)
         self._parser = Parser(self._plan.units)
 
     def read_batch(self) -> Parsed | None:
@@ -146,7 +148,7 @@ def run_sync(db: apsw.Connection, job: Import) -> Iterator[Progress]:
         StoreError: the store cannot be written.
     """
     with translated(db.filename):
-        job.plan(sources.known_files(db))
+        job.plan(sources.known_files(db), Path(db.filename).parent)
         try:
             while (parsed := job.read_batch()) is not None:
                 with transaction(db):
@@ -168,7 +170,7 @@ async def run(store: Store, job: Import) -> AsyncIterator[Progress]:
         SourceError, StoreError: as `run_sync`.
     """
     known = await store.read(sources.known_files)
-    await _in_thread(job.plan, known)
+    await _in_thread(job.plan, known, store.path.parent)
     try:
         while (parsed := await _in_thread(job.read_batch)) is not None:
             await store.write(job.write_batch, parsed)

@@ -60,24 +60,28 @@ class Plan:
         self.reports.append(FileReport(name, "failed", reason=str(error)))
 
 
-def make_plan(paths: list[Path], kind: str | None, known: Known) -> Plan:
+def make_plan(paths: list[Path], kind: str | None, known: Known, own: Path | None = None) -> Plan:
     """Look at the places and tell what is to be read there, in order.
 
     Args:
         paths: files and folders. A place that cannot be imported is a failed file of the plan.
         kind: read them as this kind; None detects it, file by file.
         known: the files of the store.
+        own: the folder of the store itself, of which no file is opened: closing it again would
+            drop the locks of this process.
 
     Raises:
         SourceError: there is no such kind.
     """
     forced = None if kind is None else detect.reader_of(kind)
-    planner = _Planner(known)
+    planner = _Planner(known, own)
     for path in paths:
         place = Path(os.path.abspath(path))  # noqa: PTH100 (links in it stay as they are)
         try:
             if not place.is_dir():
                 planner.file(place, forced)
+            elif planner.is_own(place):
+                raise SourceError(f"{place} belongs to the store itself", path=str(place))
             elif reader := forced or detect.home_of(place):
                 planner.home(place, reader)
             else:
@@ -93,9 +97,10 @@ def make_plan(paths: list[Path], kind: str | None, known: Known) -> Plan:
 class _Planner:
     """Sorts files into a plan; each file once, however many places hold it."""
 
-    def __init__(self, known: Known) -> None:
+    def __init__(self, known: Known, own: Path | None) -> None:
         self.plan = Plan()
         self._known = known
+        self._own = None if own is None else own.resolve()
         self._missing: dict[int, list[KnownFile]] = {}
         self._seen: set[str] = set()
         for versions in known.values():
@@ -104,6 +109,8 @@ class _Planner:
 
     def file(self, path: Path, forced: Reader | None) -> None:
         """Plan a file that was named: not to know it is a failure."""
+        if self.is_own(path.parent):
+            raise SourceError(f"{path} belongs to the store itself", path=str(path))
         reader = forced or detect.detect(path) or detect.by_container(path)
         if reader is None:
             if files.stamp(path).size == 0:
@@ -152,6 +159,9 @@ class _Planner:
     def _walk(self, folder: Path) -> Iterator[Path]:
         """Yield the files below a folder that may be history; others are noted or left out."""
         for place, folders, names in os.walk(folder, onerror=self._unreadable):
+            if self.is_own(Path(place)):
+                folders.clear()
+                continue
             folders[:] = sorted(set(folders) - _NEVER_WALKED)
             for name in sorted(names):
                 path = Path(place, name)
@@ -161,6 +171,10 @@ class _Planner:
                     self.plan.skip(_name(path), "not a file of conversations")
                 else:
                     yield path
+
+    def is_own(self, folder: Path) -> bool:
+        """Whether a folder is the store's."""
+        return self._own is not None and folder.resolve().is_relative_to(self._own)
 
     def _unreadable(self, error: OSError) -> None:
         reason = SourceError(f"{error.filename} cannot be read: {error.strerror or error}")

@@ -153,6 +153,21 @@ def test_credentials_are_never_opened(db, tmp_path, monkeypatch):
         detect.detect(tmp_path / "home" / "auth.json")
 
 
+def test_the_store_itself_is_never_opened(db, tmp_path, monkeypatch):
+    write(tmp_path / "talk.jsonl", said("words"))
+    seen = []
+    opening = os.open
+    monkeypatch.setattr(
+        os, "open", lambda path, *a, **k: seen.append(str(path)) or opening(path, *a, **k)
+    )
+    report = run(db, tmp_path, tmp_path / "store", tmp_path / "store" / "state.db")
+    assert (report.new, report.failed) == (1, 2)
+    assert {f.reason.endswith("belongs to the store itself") for f in report.files if f.reason} == {
+        True
+    }
+    assert not [path for path in seen if "state.db" in path]
+
+
 @pytest.mark.parametrize(
     ("make", "reason"),
     [
