@@ -57,6 +57,7 @@ WORD_CLASS = char_class(WORD_RANGES)
 _HAS_CJK = re.compile(f"[{CJK_CLASS}]")
 _NOTABLE = re.compile(f"[^{char_class(INERT)}]")
 _ESCAPE_PATTERN = (
+    r"\ue200[^\ue201\n]*\ue201|"  # ChatGPT's citation marks: no text of the answer
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]"  # control sequence: colours, cursor
     r"|[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)"  # strings: links, titles, clipboard
     r"|[ -/]*[0-~])?"  # two characters, or what is left of a broken one
@@ -134,16 +135,20 @@ def _argument_values(arguments: str) -> Iterator[str]:
 def _folded(text: str) -> str:
     """Return ``text`` folded, base64 still in it; ``text`` itself when nothing differs."""
     if text.isascii():
-        if "\x1b" in text:
-            text = _ESCAPE.sub("", text)
+        text = _without_escapes(text)
         return text.replace("\0", " ") if "\0" in text else text
     if _NOTABLE.search(text) is None:
         return text
-    folded = _ESCAPE.sub("", text) if "\x1b" in text else text
+    folded = _without_escapes(text)
     folded = unicodedata.normalize("NFC", folded)
     folded = _folded_chars(folded)
     folded = unicodedata.normalize("NFC", folded)  # a joiner gone, two parts may meet
     return text if folded == text else folded
+
+
+def _without_escapes(text: str) -> str:
+    """Return ``text`` without terminal escapes and citation marks."""
+    return _ESCAPE.sub("", text) if "\x1b" in text or "\ue200" in text else text
 
 
 def _folded_chars(text: str) -> str:
