@@ -11,6 +11,7 @@ from qasync import QEventLoop
 
 from app.collector import Collector
 from app.controllers.appearance import AppearanceController
+from app.controllers.backfill import BackfillController
 from app.controllers.context import ContextController
 from app.controllers.filters import FilterController
 from app.controllers.imports import ImportController
@@ -99,6 +100,7 @@ class Program(QObject):
         self.navigation = NavigationController(window, self.context, self.search)
         self.imports = ImportController(store, window, self.dialogs, tasks)
         self.status = StatusController(store, window, tasks)
+        self.backfill = BackfillController(store, window, tasks)
         window.models.recent.replace(state.recent())
         window.first_run.show_store(str(store.path))
         self._connect()
@@ -109,6 +111,7 @@ class Program(QObject):
         self.search.answered.connect(self._on_answered)
         self.filters.changed.connect(self.sessions.refresh)
         self.status.changed.connect(self._on_store_changed)
+        self.status.read.connect(self.backfill.consider)
         self.imports.progressed.connect(self._on_import_progressed)
         self.imports.finished.connect(self._on_import_finished)
         self.window.first_run.sessions_asked.connect(self._on_sessions_asked)

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Sequence
+from contextlib import aclosing
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
@@ -154,9 +155,10 @@ class ImportController(QObject):
         self._show_progress()
         try:
             job = ingest.Import([Path(place.path)], kind=place.kind or None)
-            async for progress in ingest.run(self._store, job):
-                self._note(place, progress, before_bytes, before_messages)
-                await self._pause()
+            async with aclosing(ingest.run(self._store, job)) as batches:
+                async for progress in batches:
+                    self._note(place, progress, before_bytes, before_messages)
+                    await self._pause()
         except CoreError as error:
             self._update(place, state="failed", note=str(error))
             self._window.message_bar.show_notice(describe(error))
@@ -176,6 +178,9 @@ class ImportController(QObject):
     def _note(
         self, place: FoundSource, progress: Progress, bytes_before: int, messages_before: int
     ) -> None:
+        if progress.unit != "bytes":  # all is read and stored; the indexes are being merged
+            self._update(place, fraction=1.0)
+            return
         fraction = min(1.0, progress.done / progress.total) if progress.total else 0.0
         self._done_bytes = bytes_before + round(place.size_bytes * fraction)
         self._messages = messages_before + progress.messages

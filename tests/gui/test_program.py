@@ -606,6 +606,35 @@ def test_without_the_tokenizer_the_window_says_so_and_works(run, program, talks,
     assert program.window.path_bar.chip.word.text() != "CJK index"
 
 
+def test_what_was_written_without_the_tokenizer_is_indexed_by_the_next_window(
+    run, program, profile, talks
+):
+    many(talks, 700)  # more than what opening the store indexes by itself
+    jobs = []
+    bar = program.window.status_bar
+    show_job = bar.show_job
+    bar.show_job = lambda *job: (jobs.append(job[0]), show_job(*job))
+    db = connection.open_store(profile / "state.db", None)
+    try:
+        for _ in ingest.run_sync(db, ingest.Import([talks])):
+            pass
+    finally:
+        db.close()
+
+    async def start():
+        assert await program.start()
+        await until(lambda: jobs and not program.tasks.running("backfill"))
+        await until(lambda: "CJK" not in bar.accessibleDescription())
+        await search(program, "订阅")
+
+    run(start())
+
+    assert set(jobs) == {"CJK index"}
+    assert not bar.job_bar.isVisible()
+    assert program.window.path_bar.chip.word.text() == "CJK index"
+    assert hits(program) == ["films-0"]
+
+
 def test_a_crash_is_told_without_any_text_of_messages(program, tmp_path):
     program.tell_crash("ValueError", tmp_path / "crash-1.txt")
 
