@@ -1,5 +1,6 @@
 """Opens a conversation around a hit or from its start, reads on in it, finds in it."""
 
+import asyncio
 from collections.abc import Callable
 from functools import partial
 from typing import Concatenate, ParamSpec, TypeVar
@@ -56,6 +57,7 @@ class ContextController(QObject):
         self._family: Lineage | None = None
         self._found = Found()
         self._query = self._sought = ""
+        self._marker: runs.Marker = runs.no_marks
         self._drawing = Drawing(self._transcript, pane.transcript, tasks, self._show_places)
         self._places = Places(pane, self._transcript)
         self._clips = Clips(store, pane, self._transcript, tasks)
@@ -114,13 +116,11 @@ class ContextController(QObject):
         self._session, self._family, self._query = loaded.session, loaded.family, query
         self._sought = ""
         self._clips.session = loaded.session
-        self._drawing.begin(loaded.session, self._query_marker())
+        self._marker = partial(find_marks, parse(query)) if query.strip() else runs.no_marks
+        self._drawing.begin(loaded.session, self._marker)
         self._pane.find_bar.close_bar()
         self._pane.link_bar.close_bar()
         self._pane.message_bar.hide()
-
-    def _query_marker(self) -> runs.Marker:
-        return partial(find_marks, parse(self._query)) if self._query.strip() else runs.no_marks
 
     async def _show_opened(self) -> None:
         await self._drawing.now(Wish(centre=self._transcript.page.anchor_id))
@@ -130,7 +130,7 @@ class ContextController(QObject):
     async def _fill_outline(self, session: Session, query: str) -> None:
         found = await self._read(outline.find_in_session, session, query)
         if found is not None:
-            self._found = found
+            self._found = await asyncio.to_thread(outline.with_entries, found, self._marker)
             self._show_places()
 
     async def _read(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:
@@ -203,7 +203,7 @@ class ContextController(QObject):
         if text == self._sought or self._session is None:
             return
         self._sought = text
-        self._drawing.marker = runs.literal_marker(text) if text else self._query_marker()
+        self._drawing.marker = runs.literal_marker(text) if text else self._marker
         self._transcript.match = None
         self._drawing.soon(Wish(seek=bool(text)))
 
@@ -286,5 +286,5 @@ class ContextController(QObject):
 
     def _show_places(self) -> None:
         if self._session is not None and self._family is not None:
-            self._places.show(self._session, self._family, self._found, self._drawing.marker)
+            self._places.show(self._session, self._family, self._found, self._marker)
             self._places.show_find(self._sought)

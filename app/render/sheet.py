@@ -7,6 +7,8 @@ from app.render import runs
 from app.render.runs import Marker, Run
 from app.render.style import Style
 
+MOST_MARKS = 1_000  # more spans than this would hold up the layout, and nobody steps through them
+
 
 @dataclass(slots=True)
 class Sheet:
@@ -26,9 +28,9 @@ class Sheet:
     codes: list[str] = field(default_factory=list)
 
     def text(self, parts: Sequence[Run], *, code: bool = False) -> str:
-        """Return runs as HTML with every match marked; counts the matches."""
+        """Return runs as HTML with the matches marked, 1,000 in an item at most; counts them."""
         whole = runs.text_of(parts)
-        ranges = runs.tidy(self.marker(whole), len(whole))
+        ranges = runs.tidy(self.marker(whole), len(whole))[: MOST_MARKS - self.matches]
         self.matches += len(ranges)
         return runs.html(parts, ranges, self.style.tokens, code=code)
 

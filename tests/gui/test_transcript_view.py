@@ -4,6 +4,7 @@ import gc
 import itertools
 import random
 import socket
+import time
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -322,6 +323,42 @@ def test_following_a_link_only_tells_that_it_was_followed(view, qtbot):
     assert followed == [("link", "m1", 0)]
     assert view.source() == QUrl()
     assert "open" in view.toPlainText()
+
+
+# Nothing holds the window
+
+
+HOSTILE = {
+    "endless": "x" * 300_000,
+    "lines": "ab\n" * 100_000,
+    "rules": "---\n\n" * 5_000,
+    "headings": "# a\n" * 8_000,
+    "emoji": "👨‍👩‍👧" * 20_000,
+    "arabic": "غيّر قيمة " * 10_000,
+    "marks": "a" + "\u0301" * 50_000,
+    "overrides": "\u202e" * 30_000,
+    "table": "|a|b|\n|-|-|\n" + "|x|y|\n" * 5_000,
+    "wide table": "|a" * 3_000 + "|\n" + "|-" * 3_000 + "|\n" + "|b" * 3_000 + "|",
+    "quotes": "> a\n>> b\n>>> c\n>>>> d\n" * 2_000,
+    "deep quotes": "> " * 5_000 + "deep",
+    "code": "```python\n" + 'x = "a" + 1\n' * 5_000 + "```",
+    "bold": "**a** " * 10_000,
+    "matches": "a b " * 10_000,
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("role", [Role.ASSISTANT, Role.SYSTEM])
+def test_no_message_holds_the_window_for_long(view, name, role):
+    """The goal is 100 ms; what a busy machine adds is in the bound, a hang is not."""
+    view.show_items(one("warm"))
+    items = one(HOSTILE[name], role, marker=literal_marker(HOSTILE[name][:1]))
+    start = time.thread_time()
+    view.show_items(items)
+    view.viewport().grab()
+
+    assert time.thread_time() - start < 0.4
+    assert whole_text(view)
 
 
 # Keyboard

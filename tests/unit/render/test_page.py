@@ -150,6 +150,15 @@ def test_another_marker_marks_everything_anew(hit, scene):
     assert sum(item.matches for item in items) == 17
 
 
+def test_at_most_1000_matches_of_a_message_are_marked(said, scene):
+    message = said(1, USER, "a b " * 3_000)
+    marked = dataclasses.replace(scene, marker=literal_marker("a"))
+    items, _ = pages.build(Page(1, (message,)), marked, {})
+
+    assert items[0].matches == 1_000
+    assert read(items[0].html).marked == ["a"] * 1_000
+
+
 def test_a_bookend_opens_in_place(hit, scene):
     opened = dataclasses.replace(hit, choices={"b2": frozenset({"fold"})})
     items, _ = pages.build(opened, scene, {})
