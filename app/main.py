@@ -1,6 +1,7 @@
 """The composition root: loop, store, window, controllers, and the order in which they end."""
 
 import asyncio
+import signal
 import sys
 from pathlib import Path
 
@@ -281,6 +282,8 @@ def run(data_dir: Path | None = None, profile: str | None = None) -> int:
 
 async def _live(app: QApplication, folder: Path, instance: Instance, crash: CrashLog) -> None:
     program = Program(app, folder)
+    for each in (signal.SIGINT, signal.SIGTERM):  # Python sees them at the collector's next tick
+        signal.signal(each, lambda *_: program.window.close())
     crash.tell = program.tell_crash
     instance.raise_asked.connect(program.window.raise_up)
     program.window.show()
