@@ -5,8 +5,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 NATIVE := $(wildcard native/fts5_cjk/*.c native/fts5_cjk/*.h) native/fts5_cjk/CMakeLists.txt
 READY := $(VENV)/.ready
+LAYOUT := $(VENV)/.layout
 
-.PHONY: run test test-long lint format bench fuzz shots clean
+.PHONY: run test test-long lint format bench fuzz shots clean FORCE
 
 run: $(READY)
 	@$(BIN)/backscroll $(ARGS)
@@ -37,13 +38,19 @@ shots: $(READY)
 	QT_QPA_PLATFORM=offscreen $(BIN)/python -m tests.shots build/shots
 
 # The virtual environment, with the program in it as an editable install and the tokenizer built.
-$(READY): pyproject.toml $(NATIVE) packaging/preflight.py
+$(READY): pyproject.toml $(NATIVE) $(LAYOUT) packaging/preflight.py
 	@$(PYTHON) packaging/preflight.py
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Setting up $(VENV) (a few minutes the first time) ..." >&2
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
 	@$(BIN)/python packaging/preflight.py --installed
 	@touch $@
+
+# An editable install knows each module by its place: one that moved needs it done again.
+$(LAYOUT): FORCE
+	@mkdir -p $(VENV)
+	@find core app -name '*.py' | LC_ALL=C sort > $@.new
+	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 
 clean:
 	rm -rf $(VENV) build

@@ -9,7 +9,8 @@ from types import ModuleType
 from typing import Protocol, cast
 
 from core.errors import SourceError
-from core.sources import archive, chatgpt, claude_code, codex, codex_files, files, hermes, neutral
+from core.sources import archive, chatgpt, claude_code, codex, files, hermes, neutral
+from core.sources.codex import rollout_files
 from core.sources.foreign_sqlite import is_sqlite
 from core.sources.records import Record, SourceIdentity
 from core.types import FoundSource
@@ -100,7 +101,7 @@ def home_of(folder: Path) -> Reader | None:
     database = folder / hermes.DATABASE
     if database.is_file() and hermes.recognises_database(database):
         return READERS[hermes.KIND]
-    if codex_files.is_home(folder):
+    if rollout_files.is_home(folder):
         return READERS[codex.KIND]
     if claude_code.is_home(folder):
         return READERS[claude_code.KIND]
@@ -145,9 +146,9 @@ def _codex(env: Mapping[str, str], home: Path) -> FoundSource | None:
         return None
     sizes = [
         size
-        for folder in codex_files.FOLDERS
-        for path, size in _sizes(root / folder, codex_files.SUFFIXES)
-        if codex_files.NAME.search(path.name)
+        for folder in rollout_files.FOLDERS
+        for path, size in _sizes(root / folder, rollout_files.SUFFIXES)
+        if rollout_files.NAME.search(path.name)
     ]
     return _found(codex.KIND, root, "Codex", len(sizes), sum(sizes))
 

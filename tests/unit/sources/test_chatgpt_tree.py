@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.sources.chatgpt_tree import walk
+from core.sources.chatgpt.tree import walk
 
 KEYS = [f"n{i}" for i in range(12)]
 links = st.none() | st.sampled_from([*KEYS, "missing"]) | st.integers()

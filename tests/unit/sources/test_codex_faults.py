@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import SourceError
-from core.sources import codex, codex_files
+from core.sources import codex
+from core.sources.codex import rollout_files
 from core.sources.records import BadSourceRecord, MessageRecord, ReadTo
 from tests.unit.sources import codex_lines as rollout
 from tests.unit.sources import expected
@@ -199,7 +200,7 @@ def test_a_large_file_tells_how_far_it_is_and_holds_little():
 
 def test_a_packed_rollout_that_ends_early_gives_what_is_there():
     lines = [rollout.meta(), *(rollout.item("user", f"{n} " + "é" * 900) for n in range(400))]
-    packed = codex_files.zstd.compress(rollout.encoded(*lines))
+    packed = rollout_files.zstd.compress(rollout.encoded(*lines))
     name = "rollout-2026-09-01T10-00-00-packed.jsonl.zst"
     whole = rollout.messages(read_bytes(packed, name))
     assert len(whole) == 400
@@ -217,9 +218,11 @@ def test_what_is_not_packed_at_all_is_told_in_words():
 
 
 def test_an_archive_that_unpacks_without_end_is_stopped(monkeypatch):
-    monkeypatch.setattr(codex_files, "PLAIN_BYTES", 1 << 20)
+    monkeypatch.setattr(rollout_files, "PLAIN_BYTES", 1 << 20)
     bomb = rollout.encoded(rollout.meta(), rollout.item("user", "first")) + b"\n" * (8 << 20)
-    records = read_bytes(codex_files.zstd.compress(bomb), "rollout-2026-09-01T10-00-00-b.jsonl.zst")
+    records = read_bytes(
+        rollout_files.zstd.compress(bomb), "rollout-2026-09-01T10-00-00-b.jsonl.zst"
+    )
     assert rollout.texts(records) == [("user", "first")]
     assert "unpacks to more" in rollout.bad(records)[0].reason
 

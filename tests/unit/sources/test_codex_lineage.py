@@ -220,7 +220,7 @@ def test_a_parent_is_found_in_the_archive_and_packed(tmp_path):
     archive = tmp_path / "archived_sessions"
     archive.mkdir()
     packed = archive / (parent.name + ".zst")
-    packed.write_bytes(codex.codex_files.zstd.compress(parent.read_bytes()))
+    packed.write_bytes(codex.rollout_files.zstd.compress(parent.read_bytes()))
     parent.unlink()
     base = {"thread_id": ONE, "end_byte_offset": 10_000}
     path = rollout.written(

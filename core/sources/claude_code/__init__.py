@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from core.sources import files as disk
-from core.sources.claude_code_facts import parent_by_folder, summaries_beside, told_beside
-from core.sources.claude_code_messages import Messages
-from core.sources.claude_code_outline import SILENT_TYPES, Outline
-from core.sources.claude_code_texts import json_text
-from core.sources.claude_code_tree import settle
+from core.sources.claude_code.facts import parent_by_folder, summaries_beside, told_beside
+from core.sources.claude_code.messages import Messages
+from core.sources.claude_code.outline import SILENT_TYPES, Outline
+from core.sources.claude_code.texts import json_text
+from core.sources.claude_code.tree import settle
 from core.sources.lines import JsonObject, objects
 from core.sources.records import (
     MessageRecord,

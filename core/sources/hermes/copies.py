@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import apsw
 
 from core.sources.foreign_rows import Row, Table, Value
-from core.sources.hermes_content import JSON_MARK, content_of
+from core.sources.hermes.content import JSON_MARK, content_of
 from core.sources.instants import instant_ms
 from core.sources.records import BadSourceRecord
 from core.types import MessageState

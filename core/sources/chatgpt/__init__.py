@@ -2,8 +2,8 @@
 
 An export is a snapshot of all conversations; a later one brings new nodes, longer texts and
 another current branch, never a reason to delete. There is no specification: the shapes are
-those of real exports and of what importers' issues report; `chatgpt_content` lists the types,
-`chatgpt_tree` orders the nodes.
+those of real exports and of what importers' issues report; `chatgpt.content` lists the types,
+`chatgpt.tree` orders the nodes.
 
 Memory: one conversation. Nothing is unpacked to the disk.
 """
@@ -15,7 +15,7 @@ from typing import Any
 from core.errors import SourceError
 from core.sources import archive
 from core.sources import files as source_files
-from core.sources.chatgpt_conversation import Conversation
+from core.sources.chatgpt.conversation import Conversation
 from core.sources.json_array import elements
 from core.sources.lines import JsonObject, Readable
 from core.sources.records import (

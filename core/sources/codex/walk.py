@@ -10,14 +10,14 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from core.sources import codex_texts
-from core.sources.codex_calls import Calls
-from core.sources.codex_drafts import PROMPTS, Draft, Outbox, Place, Plan
-from core.sources.codex_kinds import CALLS, OUTPUTS, QUIET_EVENTS, QUIET_ITEMS, QUIET_LINES
-from core.sources.codex_survey import is_bare_meta
-from core.sources.codex_texts import is_injected, mapping, same_words, string
-from core.sources.codex_tokens import Tokens
-from core.sources.codex_twins import Telling, Twins
+from core.sources.codex import texts
+from core.sources.codex.calls import Calls
+from core.sources.codex.drafts import PROMPTS, Draft, Outbox, Place, Plan
+from core.sources.codex.kinds import CALLS, OUTPUTS, QUIET_EVENTS, QUIET_ITEMS, QUIET_LINES
+from core.sources.codex.survey import is_bare_meta
+from core.sources.codex.texts import is_injected, mapping, same_words, string
+from core.sources.codex.tokens import Tokens
+from core.sources.codex.twins import Telling, Twins
 from core.sources.instants import instant
 from core.sources.lines import JsonObject
 from core.sources.records import MessageRecord, UnknownRecord
@@ -122,9 +122,9 @@ class Walk:
             yield from self._message(payload)
         elif kind == "reasoning":
             for part in (*_list(payload.get("summary")), *_list(payload.get("content"))):
-                self._thought(codex_texts.content_of(part).text)
+                self._thought(texts.content_of(part).text)
         elif kind == "agent_message":
-            text = codex_texts.content_of(payload.get("content")).text
+            text = texts.content_of(payload.get("content")).text
             yield from self._note(text, Origin.INJECTED)
         elif kind == "token_count":
             self._count(self.tokens.counted(payload))
@@ -132,7 +132,7 @@ class Walk:
             yield UnknownRecord(f"response_item/{str(kind)[:80]}")
 
     def _message(self, payload: Payload) -> Told:
-        content = codex_texts.content_of(payload.get("content", payload.get("message")))
+        content = texts.content_of(payload.get("content", payload.get("message")))
         for kind in content.unknown:
             yield UnknownRecord(f"content/{kind[:80]}")
         text, media = content.text, tuple(content.media)
@@ -158,7 +158,7 @@ class Walk:
         for key in ("output", "result", "tools", "content"):
             if key in payload:
                 break
-        output = codex_texts.output_of(payload.get(key))
+        output = texts.output_of(payload.get(key))
         call_id, name = self._calls.answered(payload)
         draft = Draft(self._here, Role.TOOL, Origin.TOOL, f"{call_id}\0{output.text}")
         draft.content, draft.media, draft.status = output.text, output.media, output.status
@@ -177,7 +177,7 @@ class Walk:
         text = payload.get("message", payload.get("text"))
         match kind:
             case "user_message":
-                media = [codex_texts.media_of(m) for key in ("images", "local_images")
+                media = [texts.media_of(m) for key in ("images", "local_images")
                          for m in _list(payload.get(key))]  # fmt: skip
                 spoken = string(text) or ""
                 injected = payload.get("kind") not in (None, "plain") or is_injected([spoken])
@@ -204,7 +204,7 @@ class Walk:
 
     def _completed(self, item: Payload) -> Told:
         """An item of the screen as a whole; only texts are told, the rest are calls' twins."""
-        content = codex_texts.content_of(item.get("content", item.get("text")))
+        content = texts.content_of(item.get("content", item.get("text")))
         match item.get("type"):
             case "UserMessage":
                 way = (True, is_injected(content.texts))
@@ -255,7 +255,7 @@ class Walk:
     def _origin(self, text: str, *, injected: bool) -> Origin:
         if injected:
             return Origin.INJECTED
-        if codex_texts.is_summary(text):
+        if texts.is_summary(text):
             return Origin.SYNTHETIC
         return Origin.MODEL if self._plan.is_subagent else Origin.HUMAN
 
@@ -328,9 +328,9 @@ class Walk:
             own = record.uid.startswith(f"{self._plan.session}:")
             if own and record.state != MessageState.REWOUND:
                 if record.role == Role.USER and record.origin in PROMPTS:
-                    self.first_prompt = self.first_prompt or codex_texts.title_of(record.content)
+                    self.first_prompt = self.first_prompt or texts.title_of(record.content)
                 elif record.role == Role.ASSISTANT and record.content:
-                    self.first_answer = self.first_answer or codex_texts.title_of(record.content)
+                    self.first_answer = self.first_answer or texts.title_of(record.content)
             yield record
 
     def _turn_context(self, context: Payload) -> None:

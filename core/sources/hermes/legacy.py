@@ -16,7 +16,7 @@ from typing import Any
 
 from core.errors import SourceError
 from core.sources import files as source_files
-from core.sources.hermes_copies import digest, told_by
+from core.sources.hermes.copies import digest, told_by
 from core.sources.instants import Instant, instant, instant_ms
 from core.sources.lines import LINE_BYTES, JsonObject, objects, too_deep, without_surrogates
 from core.sources.records import BadSourceRecord, SessionRecord
@@ -40,7 +40,7 @@ class OldSession:
     rows: list[dict[str, Any]] = field(default_factory=list)
 
     def told(self) -> list[bytes | None]:
-        """Return what identifies the words of each row; see `hermes_copies.told_by`."""
+        """Return what identifies the words of each row; see `hermes.copies.told_by`."""
         return [
             told_by(r.get("role"), r.get("content"), r.get("tool_call_id"), _calls(r))
             for r in self.rows

@@ -3,8 +3,8 @@ r"""Hermes Agent: `state.db` of a home and of its profiles, and the session file
 Format and evidence: a home is `HERMES_HOME`, `~/.hermes` or `%LOCALAPPDATA%\hermes`; every
 `profiles/<name>` is a home of its own. A database is read from a private copy
 (`core.sources.foreign_sqlite`), its rows told apart from their copies
-(`core.sources.hermes_copies`). Sessions that only the old files of the home know, or know
-more of, are read from there (`core.sources.hermes_legacy`).
+(`core.sources.hermes.copies`). Sessions that only the old files of the home know, or know
+more of, are read from there (`core.sources.hermes.legacy`).
 
 Order is by row id, never by time. Undone rows, hidden rows and those summarized away are all
 yielded, each with its state.
@@ -17,13 +17,13 @@ from pathlib import Path
 import apsw
 
 from core.errors import SourceError
-from core.sources import hermes_legacy
 from core.sources.foreign_rows import Table
 from core.sources.foreign_sqlite import glimpsed_columns, is_sqlite, snapshot
-from core.sources.hermes_content import FIELDS
-from core.sources.hermes_copies import Copies, Placement
-from core.sources.hermes_sessions import Sessions
-from core.sources.hermes_turns import Place, Turns
+from core.sources.hermes import legacy
+from core.sources.hermes.content import FIELDS
+from core.sources.hermes.copies import Copies, Placement
+from core.sources.hermes.sessions import Sessions
+from core.sources.hermes.turns import Place, Turns
 from core.sources.instants import instant
 from core.sources.records import (
     BadSourceRecord,
@@ -57,9 +57,9 @@ def identity(path: Path) -> SourceIdentity:
     database = path.resolve()
     if database.is_dir():
         database = database / DATABASE
-    elif database.suffix in hermes_legacy.SUFFIXES:
+    elif database.suffix in legacy.SUFFIXES:
         folder = database.parent
-        database = (folder.parent if folder.name == hermes_legacy.FOLDER else folder) / DATABASE
+        database = (folder.parent if folder.name == legacy.FOLDER else folder) / DATABASE
     home = database.parent
     profile = f" ({home.name})" if home.parent.name == "profiles" else ""
     return SourceIdentity(KIND, str(database), f"Hermes{profile}")
@@ -69,8 +69,8 @@ def recognises(path: Path) -> bool:
     """Tell whether a file or folder is Hermes', by names and a glimpse at what is inside."""
     if path.is_dir():
         return next(files(path), None) is not None
-    if path.suffix in hermes_legacy.SUFFIXES:
-        return hermes_legacy.recognises(path)
+    if path.suffix in legacy.SUFFIXES:
+        return legacy.recognises(path)
     return recognises_database(path)
 
 
@@ -88,7 +88,7 @@ def files(path: Path) -> Iterator[Path]:
         if recognises_database(database):
             yield database
         else:
-            yield from hermes_legacy.files(home)
+            yield from legacy.files(home)
 
 
 def recognises_database(path: Path) -> bool:
@@ -102,9 +102,9 @@ def stat_paths(path: Path) -> tuple[Path, ...]:
     New rows are in the log until a checkpoint moves them, so the database's own time stands
     still while it is written to.
     """
-    if path.suffix in hermes_legacy.SUFFIXES:
+    if path.suffix in legacy.SUFFIXES:
         return (path,)
-    old = hermes_legacy.files(path.parent) if path.name == DATABASE else ()
+    old = legacy.files(path.parent) if path.name == DATABASE else ()
     return (path, path.with_name(path.name + "-wal"), *old)
 
 
@@ -116,7 +116,7 @@ def read(path: Path) -> Iterator[Record]:
     Raises:
         SourceError: it cannot be copied, or has no table of messages.
     """
-    if path.suffix in hermes_legacy.SUFFIXES:
+    if path.suffix in legacy.SUFFIXES:
         yield from _read_old_file(path)
         return
     try:
@@ -215,15 +215,15 @@ def _read_old_file(path: Path) -> Iterator[Record]:
 
 def _read_old_files(database: _Database, path: Path) -> Iterator[Record]:
     counts = database.copies.counts()
-    for old in hermes_legacy.files(path.parent):
+    for old in legacy.files(path.parent):
         name = old.stem.removeprefix("session_")
-        if name not in counts or hermes_legacy.at_most(old) > counts[name]:
+        if name not in counts or legacy.at_most(old) > counts[name]:
             yield from _old_records(old, database)
 
 
 def _old_records(path: Path, database: _Database | None) -> Iterator[Record]:
     counts = database.copies.counts() if database else {}
-    for session in hermes_legacy.sessions_in(path):
+    for session in legacy.sessions_in(path):
         if isinstance(session, BadSourceRecord):
             yield session
             continue
@@ -234,7 +234,7 @@ def _old_records(path: Path, database: _Database | None) -> Iterator[Record]:
         if len(session.rows) <= len(stored):
             lacking = []
         elif stored:
-            lacking = hermes_legacy.missing(stored, session.told())
+            lacking = legacy.missing(stored, session.told())
         else:
             lacking = [(i, i + 1, 0) for i in range(len(session.rows))]
         turns = Turns()

@@ -8,9 +8,9 @@ times (0.14x); a paginated fork holds none of them and names the place where it 
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.sources import codex_files, codex_survey
-from core.sources.codex_survey import JsonDict, Survey
-from core.sources.codex_texts import mapping, string
+from core.sources.codex import rollout_files, survey
+from core.sources.codex.survey import JsonDict, Survey
+from core.sources.codex.texts import mapping, string
 from core.types import Relation, SessionKind
 
 
@@ -38,7 +38,7 @@ class Lineage:
 def lineage(path: Path, found: Survey) -> Lineage:
     """Read the lineage from the first header; a subagent is no fork, though it names one."""
     meta = found.meta
-    session = codex_survey.thread_id(meta) or codex_files.id_in(path.name) or path.stem
+    session = survey.thread_id(meta) or rollout_files.id_in(path.name) or path.stem
     source = mapping(meta.get("source"))
     told = source.get("subagent")
     spawn = mapping(mapping(told).get("thread_spawn"))

@@ -6,12 +6,12 @@ from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 
-from core.sources import codex_files, codex_survey
-from core.sources.codex_beside import indexed_title
-from core.sources.codex_drafts import PROMPTS, Plan
-from core.sources.codex_lineage import lineage
-from core.sources.codex_texts import mapping, string, title_of
-from core.sources.codex_walk import Walk
+from core.sources.codex import rollout_files, survey
+from core.sources.codex.beside import indexed_title
+from core.sources.codex.drafts import PROMPTS, Plan
+from core.sources.codex.lineage import lineage
+from core.sources.codex.texts import mapping, string, title_of
+from core.sources.codex.walk import Walk
 from core.sources.instants import instant_ms
 from core.sources.lines import JsonObject, objects
 from core.sources.records import BadSourceRecord, MessageRecord, ReadTo, Record, SessionRecord
@@ -33,9 +33,9 @@ class _Rollout:
     """One rollout. `trail` are the files that are read on behalf of it, so that none is twice."""
 
     def __init__(self, path: Path, trail: frozenset[Path] = frozenset()) -> None:
-        self._path = codex_files.present(path)
+        self._path = rollout_files.present(path)
         self._trail = trail | {path}
-        self._survey = codex_survey.survey(path)
+        self._survey = survey.survey(path)
         late = {key: value for key, value in self._survey.late_meta.items() if value}
         self._meta = {**self._survey.meta, **late}
         self._lineage = lineage(path, self._survey)
@@ -100,7 +100,7 @@ class _Rollout:
         if file is None:
             self._is_whole = self._is_subagent and self._survey.copied_from is None
             return plan
-        end = codex_survey.end_of_copy(self._survey, _turns(file, _stamp(file)))
+        end = survey.end_of_copy(self._survey, _turns(file, _stamp(file)))
         if self._is_subagent:
             return replace(plan, skip_to=end)
         if end or not self._survey.turns:
@@ -109,7 +109,7 @@ class _Rollout:
         return plan
 
     def _file_of(self, rollout: str) -> Path | None:
-        file = codex_files.sibling(self._path, rollout)
+        file = rollout_files.sibling(self._path, rollout)
         usable = file is not None and file not in self._trail and len(self._trail) < DEEPEST
         return file if usable else None
 
@@ -144,8 +144,8 @@ class _Rollout:
         total = None if self._path.suffix == ".zst" else self._path.stat().st_size
         told, line, end = 0, 0, 0
         try:
-            with codex_files.opened(self._path) as stream:
-                for found in objects(stream, codex_survey.is_record):
+            with rollout_files.opened(self._path) as stream:
+                for found in objects(stream, survey.is_record):
                     line = found.line
                     if not isinstance(found, JsonObject):
                         yield found
@@ -155,7 +155,7 @@ class _Rollout:
                     if end - told >= TELL_EVERY_BYTES:
                         told = end
                         yield ReadTo(walk.told_to, total)
-        except (EOFError, codex_files.UnpackError) as error:
+        except (EOFError, rollout_files.UnpackError) as error:
             yield BadSourceRecord(line + 1, f"the archive is damaged from here on: {error}")
         yield from walk.finish()
         yield ReadTo(end, total)
@@ -179,7 +179,7 @@ class _Rollout:
             started_at_ms=self._plan.started_at_ms or walk.first_at_ms,
             updated_at_ms=walk.last_at_ms,
             archived="archived_sessions" in self._path.parts,
-            metadata=codex_survey.metadata_of(meta, **more),
+            metadata=survey.metadata_of(meta, **more),
         )
 
 
@@ -206,7 +206,7 @@ def _stamp(path: Path) -> Stamp:
 @lru_cache(maxsize=64)
 def _turns(path: Path, stamp: Stamp) -> frozenset[str]:  # noqa: ARG001 - part of the key
     """The turns of a parent: many subagents ask for the same ones."""
-    return frozenset(turn for _, turn in codex_survey.survey(path).turns)
+    return frozenset(turn for _, turn in survey.survey(path).turns)
 
 
 @lru_cache(maxsize=2)

@@ -10,9 +10,10 @@ from itertools import islice
 from pathlib import Path
 
 from core.errors import SourceError
-from core.sources import codex_beside, codex_files, codex_old, codex_rollout, codex_survey
-from core.sources.codex_kinds import CALLS, OUTPUTS
-from core.sources.codex_survey import JsonDict
+from core.sources.codex import beside, old, rollout_files, survey
+from core.sources.codex import rollout as rollout_reader
+from core.sources.codex.kinds import CALLS, OUTPUTS
+from core.sources.codex.survey import JsonDict
 from core.sources.records import Record, SourceIdentity
 
 KIND = "codex"
@@ -38,7 +39,7 @@ def recognises(path: Path) -> bool:
     prints is recognised, so that `read` can refuse it in words.
     """
     if path.is_dir():
-        return any(_is_ours(file) for file in islice(codex_files.rollouts(path), _LOOKED_AT))
+        return any(_is_ours(file) for file in islice(rollout_files.rollouts(path), _LOOKED_AT))
     return path.is_file() and _is_ours(path)
 
 
@@ -47,11 +48,11 @@ def files(path: Path) -> Iterator[Path]:
     if path.is_file():
         yield path
         return
-    is_home = codex_files.is_home(path)
-    for file in codex_files.rollouts(path):
-        if is_home or (file.name != codex_beside.HISTORY and _is_ours(file)):
+    is_home = rollout_files.is_home(path)
+    for file in rollout_files.rollouts(path):
+        if is_home or (file.name != beside.HISTORY and _is_ours(file)):
             yield file
-    history = path / codex_beside.HISTORY
+    history = path / beside.HISTORY
     if history.is_file() and _is_ours(history):
         yield history
 
@@ -63,14 +64,14 @@ def read(path: Path) -> Iterator[Record]:
         SourceError: the file is not a session, or cannot be read.
     """
     try:
-        if path.name == codex_beside.HISTORY:
-            yield from codex_beside.read_history(path)
+        if path.name == beside.HISTORY:
+            yield from beside.read_history(path)
         elif path.suffix == ".json":
-            yield from codex_old.read(path)
-        elif any(codex_survey.is_exec_stream(value) for value in _first(path)):
+            yield from old.read(path)
+        elif any(survey.is_exec_stream(value) for value in _first(path)):
             raise SourceError(REFUSAL, path=str(path))
         else:
-            yield from codex_rollout.read(path)
+            yield from rollout_reader.read(path)
     except OSError as error:
         raise SourceError(error.strerror or str(error), path=str(path)) from error
 
@@ -79,11 +80,11 @@ _LOOKED_AT = 20
 
 
 def _is_ours(path: Path) -> bool:
-    if path.name == codex_beside.HISTORY:
-        return any(codex_beside.is_prompt(value) for value in _first(path))
+    if path.name == beside.HISTORY:
+        return any(beside.is_prompt(value) for value in _first(path))
     if path.suffix == ".json":
         return path.name.startswith("rollout-") and _starts_as_session(path)
-    if path.name == codex_beside.NAMES or not path.name.endswith(codex_files.SUFFIXES):
+    if path.name == beside.NAMES or not path.name.endswith(rollout_files.SUFFIXES):
         return False
     return any(_is_line(value) for value in _first(path))
 
@@ -91,8 +92,8 @@ def _is_ours(path: Path) -> bool:
 def _is_line(value: JsonDict) -> bool:
     kind = value.get("type")
     if isinstance(value.get("payload"), dict):
-        return kind in codex_survey.ENVELOPES
-    if codex_survey.is_exec_stream(value) or codex_survey.is_bare_meta(value):
+        return kind in survey.ENVELOPES
+    if survey.is_exec_stream(value) or survey.is_bare_meta(value):
         return True
     told = "role" in value or kind in CALLS or kind in OUTPUTS
     return told and "session" not in value and set(value) <= _BARE_KEYS and _has_time(value)
@@ -136,7 +137,7 @@ def _starts_as_session(path: Path) -> bool:
 def _first(path: Path) -> list[JsonDict]:
     """The first objects of a file; none if it cannot be unpacked or read."""
     try:
-        with codex_files.opened(path) as stream:
-            return list(codex_survey.first_objects(stream))
-    except (OSError, EOFError, codex_files.UnpackError):
+        with rollout_files.opened(path) as stream:
+            return list(survey.first_objects(stream))
+    except (OSError, EOFError, rollout_files.UnpackError):
         return []

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from core.errors import SourceError
-from core.sources import claude_code_texts as texts
-from core.sources.claude_code_outline import Kind, Outline, Place
-from core.sources.claude_code_texts import Spoken, Turn
+from core.sources.claude_code import texts
+from core.sources.claude_code.outline import Kind, Outline, Place
+from core.sources.claude_code.texts import Spoken, Turn
 from core.sources.lines import JsonObject
 from core.sources.records import (
     BadSourceRecord,

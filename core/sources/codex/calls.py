@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
-from core.sources.codex_texts import arguments_of, mapping, string
+from core.sources.codex.texts import arguments_of, mapping, string
 from core.types import ToolCall, ToolStatus
 
 # These hold their own result: no output line follows.

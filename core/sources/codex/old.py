@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from core.errors import SourceError
-from core.sources import codex_files
-from core.sources.codex_drafts import Plan
-from core.sources.codex_survey import JsonDict, metadata_of
-from core.sources.codex_texts import mapping, string
-from core.sources.codex_walk import Walk
+from core.sources.codex import rollout_files
+from core.sources.codex.drafts import Plan
+from core.sources.codex.survey import JsonDict, metadata_of
+from core.sources.codex.texts import mapping, string
+from core.sources.codex.walk import Walk
 from core.sources.instants import instant_ms
 from core.sources.lines import JsonObject, without_surrogates
 from core.sources.records import BadSourceRecord, MessageRecord, ReadTo, Record, SessionRecord
@@ -32,7 +32,7 @@ def read(path: Path) -> Iterator[Record]:
     meta, items, damage = parsed(text)
     if meta is None:
         raise SourceError("this is not a Codex session", path=str(path))
-    session = string(meta.get("id")) or codex_files.id_in(path.name) or path.stem
+    session = string(meta.get("id")) or rollout_files.id_in(path.name) or path.stem
     walk = Walk(Plan(session, started_at_ms=instant_ms(meta.get("timestamp"))))
     begun = False
     for record in _told(walk, items):

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from core.sources.headline import derived_title
-from core.sources.hermes_content import (
+from core.sources.hermes.content import (
     Fields,
     calls_of,
     reasoning_of,

@@ -10,9 +10,9 @@ from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 
-from core.sources import codex_files
-from core.sources.codex_survey import JsonDict
-from core.sources.codex_texts import same_words, string, title_of
+from core.sources.codex import rollout_files
+from core.sources.codex.survey import JsonDict
+from core.sources.codex.texts import same_words, string, title_of
 from core.sources.instants import instant_ms
 from core.sources.lines import JsonObject, objects
 from core.sources.records import MessageRecord, ReadTo, Record, SessionRecord
@@ -36,7 +36,7 @@ def read_history(path: Path) -> Iterator[Record]:
                 yield found
             elif is_prompt(found.value):
                 session = str(found.value["session_id"])
-                if codex_files.sibling(path, session) is None:
+                if rollout_files.sibling(path, session) is None:
                     yield from _prompt(session, found, told)
     yield ReadTo(path.stat().st_size, path.stat().st_size)
 
@@ -68,7 +68,7 @@ def _prompt(session: str, found: JsonObject, told: Counter[str]) -> Iterator[Rec
 
 def indexed_title(path: Path, session: str) -> str | None:
     """Return the name that the index beside a rollout gives its session."""
-    names = codex_files.home_of(path) / NAMES
+    names = rollout_files.home_of(path) / NAMES
     try:
         facts = names.stat()
     except OSError:

@@ -7,7 +7,7 @@ text when they say the same within a turn, or when they stand beside each other.
 from collections import deque
 from dataclasses import dataclass
 
-from core.sources.codex_drafts import Draft
+from core.sources.codex.drafts import Draft
 from core.types import Origin, Role
 
 _TWINS = 8

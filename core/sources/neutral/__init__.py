@@ -15,7 +15,7 @@ from typing import Any
 from core.sources import files as disk
 from core.sources.headline import derived_title
 from core.sources.lines import JsonObject, objects
-from core.sources.neutral_fields import (
+from core.sources.neutral.fields import (
     FieldError,
     choice,
     moment,

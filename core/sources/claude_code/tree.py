@@ -5,9 +5,9 @@ back and typed another prompt in an earlier one's place; taken as a tree they wo
 tool results, whole conversations behind a slash command, and every file without links.
 """
 
-from core.sources.claude_code_facts import AGENT_PREFIX
-from core.sources.claude_code_outline import Kind, Outline, Place
-from core.sources.claude_code_texts import Turn
+from core.sources.claude_code.facts import AGENT_PREFIX
+from core.sources.claude_code.outline import Kind, Outline, Place
+from core.sources.claude_code.texts import Turn
 
 
 def settle(outline: Outline) -> None:

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from core.sources import codex_files
-from core.sources.codex_texts import mapping, string
+from core.sources.codex import rollout_files
+from core.sources.codex.texts import mapping, string
 from core.sources.lines import JsonObject, Readable, lines, objects, whole
 from core.sources.records import BadSourceRecord
 
@@ -114,7 +114,7 @@ def survey(path: Path) -> Survey:
     A damaged archive is surveyed up to the damage; reading it tells of that.
     """
     found = Survey()
-    with codex_files.opened(path) as stream, suppress(EOFError, codex_files.UnpackError):
+    with rollout_files.opened(path) as stream, suppress(EOFError, rollout_files.UnpackError):
         for number, line in enumerate(lines(stream)):
             if isinstance(line, BadSourceRecord):
                 continue

@@ -7,7 +7,7 @@ count may be told again; sums of what is told are twice the truth.
 from collections.abc import Mapping
 from typing import Any
 
-from core.sources.codex_texts import mapping
+from core.sources.codex.texts import mapping
 
 
 class Tokens:

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from core.sources.chatgpt_content import Json, Said, said_by, status_of, tool_called
-from core.sources.chatgpt_tree import Nodes, Step, walk
+from core.sources.chatgpt.content import Json, Said, said_by, status_of, tool_called
+from core.sources.chatgpt.tree import Nodes, Step, walk
 from core.sources.headline import derived_title
 from core.sources.instants import instant, instant_ms
 from core.sources.records import MessageRecord, SessionRecord, UnknownRecord

@@ -14,8 +14,8 @@ from enum import Enum, auto
 from pathlib import Path
 from typing import Any
 
-from core.sources.claude_code_facts import SessionFacts
-from core.sources.claude_code_texts import (
+from core.sources.claude_code.facts import SessionFacts
+from core.sources.claude_code.texts import (
     Turn,
     blocks_of,
     command_of,
