@@ -114,12 +114,20 @@ class Attempts:
         steps = [attempt.as_step() for attempt in self.tried]
         if self._titles_ms is not None:
             steps.insert(1, SearchStep("title", asked, len(self.titles), self._titles_ms))
-        first = self.tried[0]
+        steps += self._not_run()
+        return tuple(steps)
+
+    def _not_run(self) -> Iterator[SearchStep]:
+        first, last = self.tried[0], self.tried[-1]
+        scanned = any(tally.part.index is None for tally in first.collector.tallies)
+        if last.tools is Tools.WORDS:
+            yield SearchStep("like", "", None, None, "not run: tool rows with CJK, when asked for")
+        elif not scanned and len(self.tried) == 1:
+            yield SearchStep("like", "", None, None, "not run: the indexes answer for every row")
         inside = relax.inside_words(first.tree)
         if first.collector.total and not first.note and inside is not None:
             note = "not run: inside words, when asked for"
-            steps.append(SearchStep("trigram", describe(inside), None, None, note))
-        return tuple(steps)
+            yield SearchStep("trigram", describe(inside), None, None, note)
 
     def _possible(self, tree: Node, where: Sql, need: int) -> Iterator[Attempt]:
         tools = self._tools(where)

@@ -72,6 +72,21 @@ def test_the_path_is_the_index_that_answered(db):
         assert set(result.index_status) == set(INDEX_NAMES)
 
 
+def test_the_steps_tell_what_was_tried_and_what_was_not(db):
+    store_messages(db, message("a", "nginx 服务"))
+    steps = ask(db, "nginx nowhere", roles=(Role.USER,)).steps
+    assert [(step.path, step.hits) for step in steps] == [
+        ("cjk", 0),
+        ("title", 0),
+        ("trigram", 0),
+        ("fts5_or", 1),
+    ]
+    assert all(step.elapsed_ms is not None for step in steps)
+    steps = ask(db, "服务", roles=(Role.USER,)).steps
+    assert [(step.path, step.hits) for step in steps] == [("cjk", 1), ("title", 0), ("like", None)]
+    assert steps[-1].note == "not run: the indexes answer for every row"
+
+
 def test_a_hit_says_which_index_found_it(db):
     store_messages(db, message("a", "nginx 服务"), message("b", "nginx", role=Role.TOOL))
     assert [(hit.message, hit.path) for hit in ask(db, "nginx").hits] == [
@@ -298,6 +313,8 @@ def test_many_tool_rows_with_cjk_are_not_read_for_every_search(db, monkeypatch):
     assert found(result) == ["user"]
     assert result.not_searched == {"tool": 3}
     assert result.messages_searched == 2
+    (left,) = [step for step in result.steps if step.path == "like"]
+    assert (left.hits, left.note) == (None, "not run: tool rows with CJK, when asked for")
     assert "3 tool rows with CJK were not read" in result.why
     assert found(ask(db, "nginx")) == ["user", "plain", "apart"]
     assert found(ask(db, "nginx apart")) == ["apart"]
