@@ -52,7 +52,9 @@ class Dialogs(QObject):
         """Return a first and a last day, both included, or None."""
         dialog = QDialog(self._parent)
         dialog.setWindowTitle(self.tr("Dates"))
-        edits = [QDateEdit(day, calendarPopup=True) for day in (first, last)]
+        edits = [QDateEdit(day) for day in (first, last)]
+        for edit in edits:
+            edit.setCalendarPopup(True)
         form = QFormLayout(dialog)
         form.addRow(self.tr("From"), edits[0])
         form.addRow(self.tr("To"), edits[1])

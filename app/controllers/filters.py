@@ -155,6 +155,6 @@ def _midnight_ms(day: str, later: int) -> int:
 
 
 def _range_words(key: str) -> str:
-    first, last = (QDate.fromString(each, "yyyyMMdd").toPython() for each in key.split("-"))
+    first, last = (datetime.strptime(day, "%Y%m%d").date() for day in key.split("-"))  # noqa: DTZ007
     today = formatting.today()
     return f"{formatting.short_day(first, today)} – {formatting.short_day(last, today)}"

@@ -1,5 +1,7 @@
 """The list of sessions: pages of it, its order, and what happens when the store changes."""
 
+from typing import Literal
+
 import apsw
 from PySide6.QtCore import QObject
 
@@ -17,7 +19,8 @@ from core.store.store import Store
 from core.types import SessionFilter, SessionPage
 
 PAGE = 200
-_SORTS = ("last_active", "started", "messages")
+_Sort = Literal["last_active", "started", "messages"]
+_SORTS: tuple[_Sort, ...] = ("last_active", "started", "messages")
 
 
 class SessionsController(QObject):
@@ -40,7 +43,7 @@ class SessionsController(QObject):
         self._show_all = False
         self.browsing = True
         sort = state.text("sessions/sort", _SORTS[0])
-        self._sort = sort if sort in _SORTS else _SORTS[0]
+        self._sort: _Sort = sort if sort in _SORTS else _SORTS[0]
         self._model.more_wanted.connect(self._on_more_wanted)
         window.path_bar.link_pressed.connect(self._on_link_pressed)
         window.path_bar.sort_picked.connect(self._on_sort_picked)
@@ -123,8 +126,8 @@ class SessionsController(QObject):
                 Fact(words.replace("%1", formatting.number(self._unlisted)), gives_way=True)
             )
             facts.append(Fact(self.tr("Show"), link=SHOW_ALL))
-        words = (self.tr("last activity"), self.tr("created"), self.tr("messages"))
-        sorts = list(zip(_SORTS, words, strict=True))
+        orders = (self.tr("last activity"), self.tr("created"), self.tr("messages"))
+        sorts = list(zip(_SORTS, orders, strict=True))
         self._window.path_bar.show_path("empty", facts, sorts, self._sort)
 
     def _on_link_pressed(self, name: str) -> None:

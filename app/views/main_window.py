@@ -20,6 +20,7 @@ from app.models.recent import RecentModel
 from app.models.sessions import SessionsModel
 from app.models.sources import SourcesModel
 from app.views.actions import Actions
+from app.views.conversation_pane import ConversationPane
 from app.views.empty_state import ZeroHitsView
 from app.views.first_run import FirstRunView
 from app.views.hits_view import HitsView
@@ -66,7 +67,7 @@ class MainWindow(QMainWindow):
     close_asked = Signal()
     paths_dropped = Signal(list)
 
-    def __init__(self, models: Models, pane: QWidget) -> None:
+    def __init__(self, models: Models, pane: ConversationPane) -> None:
         super().__init__()
         self.setWindowTitle("Backscroll")
         self.setMinimumSize(*_MINIMUM)
@@ -206,8 +207,7 @@ class MainWindow(QMainWindow):
             return [self.search_bar.field, self.first_run.list]
         found: list[QWidget] = [self.search_bar.field, self.current_list()]
         if self.right.currentWidget() is self.pane:
-            targets = getattr(self.pane, "focus_targets", None)
-            found += targets() if callable(targets) else [self.pane]
+            found += self.pane.focus_targets()
         return found
 
     def _step_pane(self, step: int) -> None:

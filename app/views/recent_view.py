@@ -50,7 +50,7 @@ class _RecentDelegate(QStyledItemDelegate):
 class _RecentList(RowList):
     """Opens a search only when it is asked for: moving over a list must not search."""
 
-    def currentChanged(self, current: QModelIndex, previous: QModelIndex) -> None:
+    def currentChanged(self, current: Index, previous: Index) -> None:
         self._silent = True
         super().currentChanged(current, previous)
         self._silent = False

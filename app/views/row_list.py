@@ -1,10 +1,12 @@
 """A list of rows of one height: what the lists of sessions, hits and searches have in common."""
 
-from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt, QTimer, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QListView, QScrollBar, QWidget
 
 from app import theme
+
+Index = QModelIndex | QPersistentModelIndex
 
 _SETTLE_MS = 90
 _BAR_WIDTH = 10
@@ -97,7 +99,7 @@ class RowList(QListView):
             self.verticalScrollBar().minimum(), self.verticalScrollBar().maximum()
         )
 
-    def currentChanged(self, current: QModelIndex, previous: QModelIndex) -> None:
+    def currentChanged(self, current: Index, previous: Index) -> None:
         super().currentChanged(current, previous)
         if not self._silent and current.isValid():
             self._rest.start()
