@@ -141,8 +141,11 @@ def _cut_behind(content: str, start: int, reached: int) -> int:
     """Return where a snippet ends that begins at `start` and has `reached` in it."""
     left, end = SNIPPET_COLUMNS, start
     while left > 0 and end < len(content):
-        next_ones = content[end : end + max(1, left // 2)]  # no more than fit if all are wide
-        left -= len(next_ones) + sum(map(_NARROW.__lt__, next_ones))
+        next_ones = content[end : end + left]
+        if not next_ones.isascii():
+            next_ones = next_ones[: max(1, left // 2)]  # no more than fit if all are wide
+            left -= sum(map(_NARROW.__lt__, next_ones))
+        left -= len(next_ones)
         end += len(next_ones)
     return end_of(content, max(end, reached))
 
