@@ -5,6 +5,7 @@ import itertools
 import random
 import socket
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -135,12 +136,14 @@ def test_changing_the_page_step_by_step_gives_what_drawing_it_at_once_gives(view
     other.resize(760, 600)
     other.show()
     dice = random.Random(7)
-    for _ in range(25):
-        first = dice.randint(1, 150)
+    first, last = 60, 80
+    for _ in range(40):
+        first = min(max(1, first + dice.randint(-6, 6)), 150)
+        last = max(first + 8, min(190, last + dice.randint(-6, 6)))
         keys = [f"b{n}" for n in (1, 2, 3)] + [f"m{n}" for n in range(first, first + 9)]
         chosen = {key: frozenset({"fold"}) for key in dice.sample(keys, 2)}
-        page = window(first, first + dice.randint(0, 12), anchor=first + 1, choices=chosen)
-        items = rendered(page, literal_marker("on" if dice.random() < 0.5 else "订阅"))
+        page = window(first, last, anchor=first + 1, choices=chosen)
+        items = rendered(page, literal_marker("on" if dice.random() < 0.2 else "订阅"))
         view.show_items(items)
         other.document().clear()
         other._tables.items, other._tables._frames = (), []
@@ -153,6 +156,31 @@ def test_changing_the_page_step_by_step_gives_what_drawing_it_at_once_gives(view
         tops = [view._tables.rect(item.key).top() for item in items]
         assert tops == [other._tables.rect(item.key).top() for item in items]
     other.deleteLater()
+
+
+def test_the_tables_that_stay_are_not_touched(view):
+    view.show_items(rendered(window(54, 64, anchor=59)))
+    frames = {item.key: view._tables._frames[n] for n, item in enumerate(view.items)}
+    view.show_items(rendered(window(44, 64, anchor=59)))
+    now = {item.key: view._tables._frames[n] for n, item in enumerate(view.items)}
+
+    assert [key for key in frames if key in now and now[key] != frames[key]] == ["gap-before"]
+
+
+def test_opening_many_windows_takes_no_more_memory(view):
+    """Case G13: what a document once held it keeps, unless it is cleared."""
+    pages = [rendered(window(n, n + 10, anchor=n + 5)) for n in range(10, 90, 16)]
+
+    def open_all(times: int) -> float:
+        for _ in range(times):
+            for items in pages:
+                view.show_items(items, centre=items[9].key)
+        gc.collect()
+        held = Path("/proc/self/statm").read_text().split()[1]
+        return int(held) * 4096 / 1e6
+
+    before = open_all(4)
+    assert open_all(20) - before < 8
 
 
 @pytest.mark.parametrize("height", [300, 600, 1_200])
