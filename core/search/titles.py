@@ -55,20 +55,18 @@ def _by_id(db: apsw.Connection, text: str, allowed: Sql) -> Iterable[int]:
 def _by_title(db: apsw.Connection, tree: Node, allowed: Sql) -> list[int]:
     match = compiling.to_match(tree, compiling.trigrams)
     if match.expression is not None:
-        sessions = "sessions AS s"
         fits = Sql(
             "s.id IN (SELECT rowid FROM sessions_fts WHERE sessions_fts MATCH ?)",
             (match.expression,),
         )
     else:
-        sessions = "sessions AS s INDEXED BY sessions_by_title"
         fits = compiling.to_like(tree, (_TITLE,))
         if fits is EVERYTHING:
             return []
     wanted = both(fits, allowed)
     rows: Iterable[tuple[int, str]] = db.execute(
-        f"SELECT s.id, {_TITLE} FROM {sessions} WHERE {wanted.text}"
-        " ORDER BY s.last_active_at_ms DESC, s.id DESC",
+        f"SELECT s.id, {_TITLE} FROM sessions AS s WHERE {wanted.text}"
+        " ORDER BY +s.last_active_at_ms DESC, s.id DESC",  # +: by title, not along the times
         wanted.bindings,
     )
     matching = (row for row, title in rows if fulfils([title], tree))

@@ -82,7 +82,8 @@ CREATE INDEX sessions_by_size ON sessions(message_count DESC, id DESC)
 CREATE INDEX sessions_by_project ON sessions(project, last_active_at_ms DESC, id DESC)
   WHERE trashed_at_ms IS NULL;
 CREATE INDEX sessions_by_title
-  ON sessions(coalesce(search_title, title), last_active_at_ms, trashed_at_ms);
+  ON sessions(coalesce(search_title, title), last_active_at_ms, trashed_at_ms)
+  WHERE trashed_at_ms IS NULL;
 CREATE INDEX sessions_in_trash ON sessions(id) WHERE trashed_at_ms IS NOT NULL;
 
 CREATE TABLE messages(

@@ -140,3 +140,12 @@ def test_the_largest_queries_are_within_sqlites_limits(tmp_path, query, cjk):
     result = search(made, SearchRequest(query))
     assert result.complete
     made.close()
+
+
+def test_short_titles_are_read_from_an_index_alone(db):
+    noted = plans(db, SearchRequest("阅读"))
+    (titles,) = [plan for sql, plan in noted if "search_title" in sql and "LIKE" in sql]
+    assert titles[0] == "SCAN s USING COVERING INDEX sessions_by_title"
+    noted = plans(db, SearchRequest("阅读器"))
+    (titles,) = [plan for sql, plan in noted if "sessions_fts MATCH" in sql]
+    assert "SCAN sessions_fts VIRTUAL TABLE INDEX 0:M1" in titles
