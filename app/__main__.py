@@ -42,9 +42,10 @@ def _fail(error: CoreError, output: Output) -> int:
 
 
 def _open_window(data_dir: object, profile: str | None) -> int:
-    from app.qt_guard import check_qt
+    from app.qt_guard import check_display, check_qt
 
     check_qt()
+    check_display()
     from app.main import run
 
     return run(data_dir, profile)

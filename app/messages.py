@@ -94,6 +94,11 @@ _SENTENCES: dict[str, tuple[Kind, str, str]] = {
             "Run: backscroll install cjk",
         ),
     ),
+    "no-display": (
+        "err",
+        QT_TRANSLATE_NOOP("messages", "There is no screen for a window here."),
+        QT_TRANSLATE_NOOP("messages", "The commands work without one."),
+    ),
     "qt-missing": (
         "err",
         QT_TRANSLATE_NOOP("messages", "The window's libraries are not installed."),

@@ -16,12 +16,21 @@ import tempfile
 from pathlib import Path
 
 COMPILERS = ("cc", "gcc", "clang")
-WINDOW_LIBRARIES = {
+WINDOW_LIBRARIES = {  # what Qt loads on any Linux, and on X11; Debian's package for each
     "EGL": "libegl1",
     "GL": "libgl1",
-    "xkbcommon": "libxkbcommon0",
-    "fontconfig": "libfontconfig1",
     "dbus-1": "libdbus-1-3",
+    "fontconfig": "libfontconfig1",
+    "xkbcommon": "libxkbcommon0",
+    "xkbcommon-x11": "libxkbcommon-x11-0",
+    "xcb-cursor": "libxcb-cursor0",
+    "xcb-icccm": "libxcb-icccm4",
+    "xcb-image": "libxcb-image0",
+    "xcb-keysyms": "libxcb-keysyms1",
+    "xcb-randr": "libxcb-randr0",
+    "xcb-render-util": "libxcb-render-util0",
+    "xcb-shape": "libxcb-shape0",
+    "xcb-xkb": "libxcb-xkb1",
 }
 
 
@@ -61,15 +70,13 @@ def missing() -> list[str]:
 
 
 def window_problem() -> str | None:
-    """Return why the window's libraries do not load, or None."""
-    probe = "import PySide6.QtWidgets, PySide6.QtSvg"
-    result = subprocess.run(
-        [sys.executable, "-c", probe], capture_output=True, text=True, check=False
-    )
-    if result.returncode == 0:
-        return None
+    """Return why the window cannot start here, or None."""
     packages = [p for lib, p in WINDOW_LIBRARIES.items() if not ctypes.util.find_library(lib)]
-    reason = (result.stderr.strip().splitlines() or ["unknown reason"])[-1]
+    probe = [sys.executable, "-c", "import PySide6.QtWidgets, PySide6.QtSvg"]
+    result = subprocess.run(probe, capture_output=True, text=True, check=False)
+    if result.returncode == 0 and (not packages or not os.environ.get("DISPLAY")):
+        return None
+    reason = (result.stderr.strip().splitlines() or ["libraries of the system are missing"])[-1]
     advice = f" On Debian: apt install {' '.join(packages)}" if packages else ""
     return f"The window cannot start here ({reason}).{advice} The commands work without it."
 
