@@ -34,7 +34,7 @@ def writing(args: argparse.Namespace) -> Iterator[apsw.Connection]:
 
 @contextmanager
 def _opened(args: argparse.Namespace) -> Iterator[apsw.Connection]:
-    with translated():
+    with translated(store_path(args)):
         db = connection.open_store(store_path(args), tokenizer=tokenizer.locate())
         try:
             yield db
