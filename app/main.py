@@ -55,7 +55,7 @@ class Program(QObject):
         self.store: Store | None = None
         self.closed = asyncio.Event()
         self._stopping: asyncio.Task[None] | None = None
-        self._restore()
+        self.appearance.restore(self.window)
         self.window.close_asked.connect(self._on_close_asked)
         self.window.actions_by_name["about"].triggered.connect(self._on_about)
         self.window.message_bar.action_pressed.connect(self._on_action_pressed)
@@ -78,7 +78,7 @@ class Program(QObject):
         if self.closed.is_set():
             return
         await self.tasks.close()
-        self._remember()
+        self.appearance.remember(self.window)
         if self.store is not None:
             await self.store.close()
         self.window.close_now()
@@ -108,7 +108,7 @@ class Program(QObject):
 
     def _connect(self) -> None:
         actions = self.window.actions_by_name
-        self.search.browse_asked.connect(self.sessions.browse)
+        self.search.browse_asked.connect(self._on_browse_asked)
         self.search.answered.connect(self._on_answered)
         self.filters.changed.connect(self.sessions.refresh)
         self.status.changed.connect(self._on_store_changed)
@@ -167,6 +167,20 @@ class Program(QObject):
 
     def _on_answered(self) -> None:
         self.sessions.browsing = False
+        if self.window.lists.currentWidget() is self.window.hits_view:
+            self._leave_zero_hits()
+
+    def _on_browse_asked(self) -> None:
+        self._leave_zero_hits()
+        self.sessions.browse()
+
+    def _leave_zero_hits(self) -> None:
+        """Show what was open before a search without hits covered it."""
+        if self.window.right.currentWidget() is self.window.zero_hits:
+            if self.navigation.current() is None:
+                self._show_nothing_open()
+            else:
+                self.window.show_right(self.pane)
 
     def _on_find(self) -> None:
         if self.window.right.currentWidget() is self.pane and not self.window.on_sources():
@@ -237,22 +251,6 @@ class Program(QObject):
     def _on_close_asked(self) -> None:
         if self._stopping is None:
             self._stopping = asyncio.get_running_loop().create_task(self.stop(), name="stop")
-
-    # State
-
-    def _restore(self) -> None:
-        geometry = self.state.bytes("window/geometry")
-        if not geometry.isEmpty():
-            self.window.restoreGeometry(geometry)
-            self.window.bring_back()
-        splitter = self.state.bytes("window/splitter")
-        if not splitter.isEmpty():
-            self.window.splitter.restoreState(splitter)
-
-    def _remember(self) -> None:
-        self.state.set_bytes("window/geometry", self.window.saveGeometry())
-        self.state.set_bytes("window/splitter", self.window.splitter.saveState())
-        self.state.save()
 
 
 def run(data_dir: Path | None = None, profile: str | None = None) -> int:

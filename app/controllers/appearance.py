@@ -1,4 +1,4 @@
-"""Light or dark, and how large message text is."""
+"""Light or dark, how large message text is, and where the window stands."""
 
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QAction
@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QApplication
 from app import theme
 from app.view_state import ViewState
 from app.views.actions import Actions
+from app.views.main_window import MainWindow
 
 _CHOICES = ("system", "light", "dark")
 
@@ -28,6 +29,22 @@ class AppearanceController(QObject):
         scale = state.number("view/text_scale", 1.0)
         theme.set_text_scale(min(theme.TEXT_SCALES, key=lambda each: abs(each - scale)))
         self._apply()
+
+    def restore(self, window: MainWindow) -> None:
+        """Put the window where it was, and back onto a screen when that one is gone."""
+        geometry = self._state.bytes("window/geometry")
+        if not geometry.isEmpty():
+            window.restoreGeometry(geometry)
+            window.bring_back()
+        splitter = self._state.bytes("window/splitter")
+        if not splitter.isEmpty():
+            window.splitter.restoreState(splitter)
+
+    def remember(self, window: MainWindow) -> None:
+        """Keep where the window is, and write down everything that is kept."""
+        self._state.set_bytes("window/geometry", window.saveGeometry())
+        self._state.set_bytes("window/splitter", window.splitter.saveState())
+        self._state.save()
 
     def _on_theme_picked(self, action: QAction) -> None:
         self._choice = action.objectName().removeprefix("theme_")

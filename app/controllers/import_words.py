@@ -38,6 +38,9 @@ def source_outcome(report: ImportReport, seconds: float) -> dict[str, object]:
     read = any(file.outcome != "failed" for file in report.files)
     outcome: dict[str, object] = {"state": "imported", "fraction": 1.0}
     outcome["note"] = formatting.elapsed(seconds * 1000)
+    sessions = sum(file.sessions for file in report.files)
+    if sessions:
+        outcome["sessions"] = sessions
     if report.failed and not read:
         outcome["state"] = "failed"
         outcome["note"] = next((file.reason for file in report.files if file.reason), "")

@@ -3,30 +3,27 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-import apsw
 from PySide6.QtCore import QObject, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
 
 from app.controllers.filters import FilterController
+from app.controllers.hit_groups import answer
 from app.controllers.word_split import WordSplit, split_words
 from app.messages import describe
-from app.models.hits import HitGroup, HitsModel
+from app.models.hits import HitsModel
 from app.tasks import TaskScope
-from app.text_ranges import visible
+from app.text_ranges import one_line
 from app.view_state import RecentSearch, ViewState
 from app.views.main_window import MainWindow
 from app.views.path_bar import PathBar
-from app.views.path_facts import INCLUDE, WHY, left_out, result_facts
+from app.views.path_facts import INCLUDE, STOP, WHY, Fact, left_out, result_facts
 from app.views.why_popup import WhyPopup
 from core.errors import CoreError
-from core.history.sessions import session_by_id
-from core.search.language import Query, parse
-from core.search.run import search
-from core.search.snippet import find_marks
 from core.store.store import Store
-from core.types import Hit, SearchRequest, SearchResult, Session, Sort
+from core.types import SearchRequest, SearchResult, Sort
 
 DEBOUNCE_MS = 150
+SLOW_MS = 400
 PAGE = 100
 _SORTS: tuple[Sort, ...] = ("newest", "relevance", "oldest")
 
@@ -64,6 +61,8 @@ class SearchController(QObject):
         self._debounce = QTimer(self, singleShot=True, interval=DEBOUNCE_MS)
         self._debounce.setTimerType(Qt.TimerType.PreciseTimer)
         self._debounce.timeout.connect(self.ask)
+        self._slow = QTimer(self, singleShot=True, interval=SLOW_MS)
+        self._slow.timeout.connect(self._show_slow)
         self._connect()
 
     def _connect(self) -> None:
@@ -121,6 +120,8 @@ class SearchController(QObject):
         self.ask()
 
     def _on_link_pressed(self, name: str) -> None:
+        if name == STOP:
+            self._stop()
         if self.result is None or not self.query:
             return
         if name == INCLUDE:
@@ -159,25 +160,31 @@ class SearchController(QObject):
         self._tasks.start("search", self._search(self._request))
 
     async def _search(self, request: SearchRequest, *, quiet: bool = False) -> None:
+        if not quiet:
+            self._slow.start()
         try:
-            result, sessions = await self._store.read(_search, request)
+            result, groups = await self._store.read(answer, request)
         except CoreError as error:
             self._window.message_bar.show_notice(describe(error))
+            self._show_path(None)
+            return
+        finally:
+            self._slow.stop()
+        if quiet and groups == self._model.groups():
             return
         self.result = result
         self._shown = len(result.hits)
         whole = self._shown >= result.total_hits
-        groups = _groups(request, result, sessions, open_ended=not whole)
-        if quiet and groups == self._model.groups():
-            return
         self._model.replace(groups, complete=whole or not result.complete)
         self._show_path(len({hit.session_id for hit in result.hits}) if whole else None)
         self._remember(request.query, result.total_hits)
         if groups:
-            self._show_hits()
+            self._window.show_list(self._window.hits_view)
         else:
-            await self._show_nothing(request, result)
+            self._show_nothing(result)
         self.answered.emit()
+        if not groups:
+            await self._split_words(request)
 
     def _show_path(self, sessions: int | None) -> None:
         if self.result is None:
@@ -190,20 +197,29 @@ class SearchController(QObject):
         said = QAccessibleAnnouncementEvent(self._window, PathBar.sentence(path, facts))
         QAccessible.updateAccessibility(said)
 
-    def _show_hits(self) -> None:
-        self._window.show_list(self._window.hits_view)
-        if self._window.right.currentWidget() is self._window.zero_hits:
-            self._window.show_right(self._window.nothing_open)
+    def _show_slow(self) -> None:
+        """Say that it takes longer than one is used to, and offer to stop it."""
+        words = self.tr("still looking for “%1”").replace("%1", one_line(self.query))
+        facts = [Fact(words, gives_way=True), Fact(self.tr("Stop"), link=STOP)]
+        self._window.path_bar.show_path("searching", facts)
 
-    async def _show_nothing(self, request: SearchRequest, result: SearchResult) -> None:
+    def _stop(self) -> None:
+        self._tasks.cancel("search")
+        self._window.path_bar.show_path("searching", [Fact(self.tr("stopped; nothing is shown"))])
+        self._model.replace([], complete=True)
+
+    def _show_nothing(self, result: SearchResult) -> None:
         window = self._window
         window.zero_hits.show_result(result)
         window.show_list(window.recent_view)
-        window.recent_view.select_query(request.query)
+        window.recent_view.select_query(result.query)
         window.show_right(window.zero_hits)
+
+    async def _split_words(self, request: SearchRequest) -> None:
         found: WordSplit | None = await self._store.read(split_words, request)
         if found is not None and self._request is request:
-            window.zero_hits.show_words(found.run, found.pairs, found.offered, found.hits)
+            page = self._window.zero_hits
+            page.show_words(found.run, found.pairs, found.offered, found.hits)
 
     def _remember(self, query: str, hits: int) -> None:
         draft = self._draft if _is_draft_of(self._draft, query) else ""
@@ -218,69 +234,15 @@ class SearchController(QObject):
 
     async def _more(self, request: SearchRequest) -> None:
         try:
-            result, sessions = await self._store.read(_search, request)
+            result, groups = await self._store.read(answer, request)
         except CoreError as error:
             self._window.message_bar.show_notice(describe(error))
             return
         self._shown = request.offset + len(result.hits)
         whole = self._shown >= result.total_hits or not result.hits
-        only_hits = replace(result, title_matches=())
-        groups = _groups(request, only_hits, sessions, open_ended=not whole)
         self._model.append(groups, complete=whole)
 
 
 def _is_draft_of(draft: str, query: str) -> bool:
     """Tell whether `draft` was only typed on the way to `query`, forwards or backwards."""
     return bool(draft) and (query.startswith(draft) or draft.startswith(query))
-
-
-def _search(db: apsw.Connection, request: SearchRequest) -> tuple[SearchResult, dict[int, Session]]:
-    """Answer a request, and return with it the sessions its hits are in."""
-    result = search(db, request)
-    ids = {hit.session_id for hit in result.hits}
-    return result, {each: session_by_id(db, each) for each in ids}
-
-
-def _groups(
-    request: SearchRequest,
-    result: SearchResult,
-    sessions: dict[int, Session],
-    *,
-    open_ended: bool,
-) -> list[HitGroup]:
-    """Return the hits by session in the order of each session's first hit; titles come first."""
-    by_session: dict[int, list[Hit]] = {}
-    for hit in result.hits:
-        by_session.setdefault(hit.session_id, []).append(hit)
-    query, sort = parse(request.query), request.sort
-    titles = [each for each in result.title_matches if each.id not in by_session]
-    groups = [_group(query, each, (), open_ended=False) for each in titles]
-    groups += [
-        _group(query, sessions[each], _as_told(hits, sort), open_ended=open_ended)
-        for each, hits in by_session.items()
-    ]
-    return groups
-
-
-def _as_told(hits: list[Hit], sort: Sort) -> tuple[Hit, ...]:
-    """Return a session's hits in the order asked for; by relevance, as they were said.
-
-    Relevance orders the sessions, by the best hit of each; inside one, time is easier to read.
-    """
-    if sort != "relevance":
-        return tuple(hits)
-    return tuple(sorted(hits, key=lambda hit: (hit.created_at_ms or 0, hit.message_id)))
-
-
-def _group(query: Query, session: Session, hits: tuple[Hit, ...], *, open_ended: bool) -> HitGroup:
-    title = visible(session.title)
-    return HitGroup(
-        session.id,
-        title,
-        tuple(find_marks(query, title)),
-        session.source,
-        visible(session.project),
-        session.last_active_at_ms,
-        hits,
-        open_ended,
-    )

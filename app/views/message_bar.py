@@ -1,12 +1,13 @@
 """A message in the layout, near what it is about: cause, consequence, and what can be done."""
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
 from app.messages import Notice
 from app.views.parts import Button, Icon, IconButton, Text, restyle
 
+_READ_MS = 15_000  # good news goes by itself; everything else stays until it is read
 _ICONS = {"info": "info", "ok": "ok", "warn": "warning", "err": "fail"}
 
 
@@ -49,6 +50,8 @@ class MessageBar(QFrame):
         self.action.clicked.connect(lambda: self.action_pressed.emit(self._action_key))
         self.copy.clicked.connect(self._on_copy)
         self.close_button.clicked.connect(self._on_close)
+        self._fades = QTimer(self, singleShot=True, interval=_READ_MS)
+        self._fades.timeout.connect(self._on_close)
         self.hide()
 
     def show_notice(self, notice: Notice, *, action: str = "", key: str = "") -> None:
@@ -65,6 +68,9 @@ class MessageBar(QFrame):
         self.action.setText(action)
         self.copy.setVisible(bool(notice.details))
         self.setAccessibleName(f"{notice.cause} {notice.consequence}".strip())
+        self._fades.stop()
+        if notice.kind == "ok":
+            self._fades.start()
         self.show()
 
     def notice(self) -> Notice | None:

@@ -12,6 +12,7 @@ WHY = "why"
 SHOW_ALL = "show-all"
 SHOW_DEFAULT = "show-default"
 INCLUDE = "include"
+STOP = "stop"
 
 _CONTEXT = "path"
 
@@ -87,6 +88,12 @@ _LOOKS = {
         QT_TRANSLATE_NOOP("path", "Browse"),
         "unk",
         QT_TRANSLATE_NOOP("path", "The list"),
+    ),
+    "searching": PathLook(
+        "hourglass",
+        QT_TRANSLATE_NOOP("path", "Searching"),
+        "unk",
+        QT_TRANSLATE_NOOP("path", "The search"),
     ),
     "partial": PathLook(
         "partial",

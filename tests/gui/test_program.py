@@ -14,7 +14,7 @@ from PySide6.QtGui import QAccessible, QDropEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QApplication, QLineEdit
 
-import app.controllers.search
+import app.controllers.hit_groups
 from app import theme
 from core.sources import ingest
 from core.store import connection
@@ -295,7 +295,7 @@ def test_enter_searches_without_waiting_for_the_typing_to_end(run, qtbot, filled
 
 def test_the_latest_query_wins_over_a_slower_one_before(run, filled, monkeypatch):
     slow_has_ended = threading.Event()
-    real = app.controllers.search.search
+    real = app.controllers.hit_groups.search
 
     def slow_for_osaka(db, request):
         found = real(db, request)
@@ -304,7 +304,7 @@ def test_the_latest_query_wins_over_a_slower_one_before(run, filled, monkeypatch
             slow_has_ended.set()
         return found
 
-    monkeypatch.setattr(app.controllers.search, "search", slow_for_osaka)
+    monkeypatch.setattr(app.controllers.hit_groups, "search", slow_for_osaka)
 
     async def race():
         filled.window.search_bar.set_query("osaka")
@@ -318,6 +318,47 @@ def test_the_latest_query_wins_over_a_slower_one_before(run, filled, monkeypatch
 
     assert hits(filled) == ["mail-0"]
     assert filled.search.result.query == "退订"
+
+
+def test_a_slow_search_says_so_and_can_be_stopped(run, filled, monkeypatch):
+    goes_on = threading.Event()
+    real = app.controllers.hit_groups.search
+
+    def slow(db, request):
+        goes_on.wait(5)
+        return real(db, request)
+
+    monkeypatch.setattr(app.controllers.hit_groups, "search", slow)
+    bar = filled.window.path_bar
+
+    async def stop():
+        filled.window.search_bar.set_query("osaka")
+        await until(lambda: "stop" in bar.links)
+        said = bar.accessibleDescription()
+        bar.links["stop"].click()
+        goes_on.set()
+        await until(lambda: not filled.tasks.running("search"))
+        await asyncio.sleep(0.05)
+        return said
+
+    assert run(stop()) == "Searching, still looking for “osaka”"
+    assert hits(filled) == []
+    assert "stopped" in bar.accessibleDescription()
+
+
+def test_after_a_search_without_hits_the_conversation_is_shown_again(run, filled):
+    window = filled.window
+
+    async def away_and_back():
+        window.sessions_view.session_opened.emit(window.models.sessions.session(0).id)
+        await search(filled, "电影退订")
+        away = window.right.currentWidget()
+        window.search_bar.field.clear()
+        await until(lambda: window.right.currentWidget() is window.pane)
+        return away
+
+    assert run(away_and_back()) is window.zero_hits
+    assert window.lists.currentWidget() is window.sessions_view
 
 
 def test_zero_hits_tell_how_many_messages_were_searched_and_offer_what_would_hit(run, filled):
