@@ -109,11 +109,6 @@ _SENTENCES: dict[str, tuple[Kind, str, str]] = {
         QT_TRANSLATE_NOOP("messages", "The installed Qt crashes with this Python."),
         QT_TRANSLATE_NOOP("messages", "The window was not started."),
     ),
-    "no-display": (
-        "err",
-        QT_TRANSLATE_NOOP("messages", "There is no screen to open a window on."),
-        QT_TRANSLATE_NOOP("messages", "The commands work without one."),
-    ),
     "timeout": (
         "warn",
         QT_TRANSLATE_NOOP("messages", "That took too long and was stopped."),
