@@ -96,7 +96,7 @@ class Attempts:
 
     def run(self, tree: Node, where: Sql, need: int, limit: Deadline) -> Attempt:
         """Try `tree`, then what is nearest to it, and return the attempt that answers."""
-        for attempt in self._possible(tree, where, need):
+        for attempt in self._possible(tree, where, need, self._tools(where, limit)):
             self.tried.append(attempt)
             self._in_time(limit, partial(self._collect, attempt))
             if len(self.tried) == 1:
@@ -129,8 +129,7 @@ class Attempts:
             note = "not run: inside words, when asked for"
             yield SearchStep("trigram", describe(inside), None, None, note)
 
-    def _possible(self, tree: Node, where: Sql, need: int) -> Iterator[Attempt]:
-        tools = self._tools(where)
+    def _possible(self, tree: Node, where: Sql, need: int, tools: Tools) -> Iterator[Attempt]:
         inside = relax.inside_words(tree)
         part = None if inside is None else substring_part(inside, self.indexes)
 
@@ -176,14 +175,18 @@ class Attempts:
         self.titles = title_matches(self._db, tree, self._request, self.scope)
         self._titles_ms = (time.perf_counter() - began) * 1000
 
-    def _tools(self, where: Sql) -> Tools:
+    def _tools(self, where: Sql, limit: Deadline) -> Tools:
         if Role.TOOL not in self.scope.roles:
             return Tools.NONE
         if self.scope.whole_tool_rows:
             return Tools.READ_WHOLE
         most = TOOLS_READ_AT_ONCE + 1
-        found = cjk_tools(self._db, self.counts, self.scope, where, most)
-        return Tools.WORDS if found > TOOLS_READ_AT_ONCE else Tools.READ
+        found: list[int] = [most]
+        self._in_time(
+            limit,
+            lambda: found.append(cjk_tools(self._db, self.counts, self.scope, where, most)),
+        )
+        return Tools.WORDS if found[-1] > TOOLS_READ_AT_ONCE else Tools.READ
 
 
 def _is_one_character(tree: Node) -> bool:

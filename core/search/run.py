@@ -95,7 +95,9 @@ def _answer(
     found = collected.result.found
     hits = read_hits(db, found[page.offset : page.end], attempt.sought, scope)
     left = _left_out(db, attempts, attempt)
-    searched = _within(db, BOUND_S, lambda: count(db, scope.where)) if scope.is_narrowed else None
+    searched = None
+    if scope.is_narrowed and attempts.is_complete:
+        searched = _within(db, BOUND_S, lambda: count(db, scope.where))
     if searched is None:
         searched = counted(attempts.counts, scope)
     tools_left = left.get("tool", 0)
@@ -110,7 +112,7 @@ def _answer(
         elapsed_ms=(time.perf_counter() - began) * 1000,
         complete=attempts.is_complete,
         reason=None if attempts.is_complete else QUERY_TIMEOUT,
-        total_hits=_total(db, attempt),
+        total_hits=_total(db, attempts, attempt),
         total_is_exact=collected.is_exact,
         ranked_scope=collected.result.ranked_scope,
         messages_searched=max(0, searched - tools_left),
@@ -123,9 +125,9 @@ def _answer(
     )
 
 
-def _total(db: apsw.Connection, attempt: Attempt) -> int:
+def _total(db: apsw.Connection, attempts: Attempts, attempt: Attempt) -> int:
     """Return the number of hits; where that is not known, an upper bound if one is quick."""
-    if attempt.collector.is_exact:
+    if attempt.collector.is_exact or not attempts.is_complete:
         return attempt.collector.total
     bound = _within(db, BOUND_S, attempt.collector.at_most)
     return attempt.collector.total if bound is None else bound

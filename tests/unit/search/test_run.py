@@ -475,6 +475,13 @@ def test_a_deadline_within_the_ranking_leaves_the_newest(db, monkeypatch, step):
     assert result.total_is_exact is False
 
 
+def test_a_deadline_before_the_first_attempt_is_an_answer_too(db, monkeypatch):
+    store_messages(db, message("m", "kestrel"))
+    monkeypatch.setattr(attempts, "cjk_tools", lambda db, *_: list(db.execute(_ENDLESS)))
+    result = ask(db, "kestrel", since_ms=0, deadline_s=0.2)
+    assert (result.complete, result.reason, found(result)) == (False, QUERY_TIMEOUT, [])
+
+
 def test_a_slow_total_is_an_upper_bound(db, monkeypatch):
     monkeypatch.setattr(collect, "RANKED_HITS", 5)
     store_messages(
