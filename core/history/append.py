@@ -54,8 +54,8 @@ def append(db: apsw.Connection, batch: Batch) -> AppendCounts:
     """Store a batch in the caller's transaction.
 
     Sessions' counts and times follow; times come from the messages that have one. A session
-    the user archived is live again when a message joins it. Costs about 60 µs a new message
-    with its three indexes, a few for a known one.
+    the user archived is live again when a younger message joins it. A new message costs some
+    0.1 ms with its three indexes, a known one a quarter of that.
 
     Raises:
         StoreError: there are deletions to respect, but not the key to know them by.

@@ -6,7 +6,7 @@ from typing import Any
 
 import apsw
 
-from core.history.bodies import clean_fields
+from core.history.bodies import clean, clean_fields
 from core.sources.records import SessionRecord
 from core.text import project
 from core.types import TitleSource
@@ -59,11 +59,11 @@ def upsert_sessions(
     db.executemany(_UPSERT, (_bindings(source_id, record) for record in records))
     db.executemany(
         "INSERT INTO sessions(source_id, native_id) VALUES (?, ?) ON CONFLICT DO NOTHING",
-        [(source_id, record.native_id) for record in bare],
+        [(source_id, clean(record.native_id)) for record in bare],
     )
     found = "SELECT id FROM sessions WHERE source_id = ? AND native_id = ?"
     return {
-        record.native_id: db.execute(found, (source_id, record.native_id)).get
+        record.native_id: db.execute(found, (source_id, clean(record.native_id))).get
         for record in (*records, *bare)
     }
 

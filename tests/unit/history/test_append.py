@@ -121,6 +121,14 @@ def test_lone_surrogates_become_the_replacement_character(db):
     assert session(db, columns="title, cwd") == ("t\ufffd", "/\ufffd")
 
 
+def test_a_session_with_a_lone_surrogate_in_its_name_is_stored(db):
+    records = (SessionRecord("a\ud800", title="A"),)
+    store_messages(
+        db, message("u", session="a\ud800"), message("v", session="b\udfff"), sessions=records
+    )
+    assert (contents(db, "a\ufffd"), contents(db, "b\ufffd")) == (["hello"], ["hello"])
+
+
 def test_the_same_batch_again_changes_nothing(db):
     batch = [message(f"u{n}", f"text {n}", position=n, created_at_ms=n) for n in range(50)]
     assert store_messages(db, *batch) == AppendCounts(new=50)
