@@ -116,8 +116,8 @@ class Drawing(QObject):
             theme.current(),
             tuple(theme.families()),
             tuple(theme.code_families()),
-            tuple(theme.families("JP")),
-            tuple(theme.families("KR")),
+            theme.families("JP")[-1],
+            theme.families("KR")[-1],
             scale=theme.text_scale(),
             width_px=self._width,
         )

@@ -101,6 +101,7 @@ def _text(
     is_anchor = message.id == scene.anchor_id and sheet.key.startswith("m")
     body = ""
     if is_open:
+        sheet.cjk_family = scene.style.cjk_family(text.loaded[: cost.PIECE_CHARS])
         quiet = f"{scene.style.read(14, 22)};color:{scene.style.tokens.text2}"
         shown, ahead = cut(scene, text.key, text.loaded)
         body = "".join(blocks.plain(sheet, piece, top=0, css=quiet) for piece in shown)

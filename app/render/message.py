@@ -57,8 +57,9 @@ def _spoken(scene: Scene, message: Message) -> list[Item]:
     whole = "".join(shown)
     is_anchor = message.id == scene.anchor_id
     on_ground = is_anchor or message.role is Role.USER
+    family = scene.style.cjk_family(shown[0])
     sheets = [
-        Sheet(f"{key}.{n}" if n else key, scene.style, scene.marker, on_ground=on_ground)
+        Sheet(f"{key}.{n}" if n else key, scene.style, scene.marker, on_ground, family)
         for n in range(len(shown))
     ]
     inner = [_header(scene, sheets[0], message, is_anchor=is_anchor)]
@@ -67,11 +68,11 @@ def _spoken(scene: Scene, message: Message) -> list[Item]:
     inner[-1] += folded.rest_link(sheets[-1], key, whole, message.content_length, ahead)
     inner[-1] += "".join(_picture(sheets[-1], ref) for ref in message.media_refs)
     image = icon(f"role-{message.role.value}", ROLE_INKS[message.role])
-    look, ground = scene.style.script(shown[0]), _ground(scene, message)
+    ground = _ground(scene, message)
     return [
         item(
             sheet,
-            _band(scene.style, "" if n else image, text, ground, css=look, joined=n > 0),
+            _band(scene.style, "" if n else image, text, ground, joined=n > 0),
             message,
         )
         for n, (sheet, text) in enumerate(zip(sheets, inner, strict=True))
@@ -89,7 +90,7 @@ def _body(scene: Scene, sheet: Sheet, text: str) -> str:
     from app.render import markdown  # loads markdown-it; the first paint does not wait for it
 
     anyway = scene.chose(sheet.key, "anyway")
-    trial = Sheet(sheet.key, sheet.style, sheet.marker, sheet.on_ground)
+    trial = Sheet(sheet.key, sheet.style, sheet.marker, sheet.on_ground, sheet.cjk_family)
     try:
         html = markdown.body(trial, text, patient=anyway)
     except markdown.TooHeavyError:
@@ -160,9 +161,7 @@ def _labels(sheet: Sheet, message: Message) -> list[str]:
     return [badge(said, tokens.unk, tokens.unkbg)]
 
 
-def _band(
-    style: Style, image: str, inner: str, ground: str, *, css: str = "", joined: bool = False
-) -> str:
+def _band(style: Style, image: str, inner: str, ground: str, *, joined: bool = False) -> str:
     """Return the table of one message: gutter with icon, then its content.
 
     `ground` is the colour token of a band across the whole width, or ''; `joined` leaves no
@@ -179,5 +178,5 @@ def _band(
     return (
         f'{blocks.TABLE} style="margin:{gap}px 0;{look}"><tr>'
         f'<td width="{GUTTER_PX}" valign="top" style="{edges}{left}">{image}</td>'
-        f'<td style="{edges}padding:{top}px {SIDE_PX}px 8px 0;{css}">{inner}</td></tr></table>'
+        f'<td style="{edges}padding:{top}px {SIDE_PX}px 8px 0">{inner}</td></tr></table>'
     )

@@ -219,12 +219,13 @@ def _bookend(scene: Scene, each: Message) -> Item:
     name, ink = message.role_sign(each)
     room = style.width_px - GUTTER_PX - 24 - _NUMBER_PX
     text = safe_text.fit(gist.of(each), room, 13)
+    sheet.cjk_family = style.cjk_family(text)
     shown = sheet.text([Run(text, f"color:{tokens.text2}", sheet.act("fold"))])
     html = (
         f'{blocks.TABLE}><tr><td width="{GUTTER_PX}" style="padding:6px 0 4px 24px">'
         f"{icon(name, ink)}</td>"
-        f'<td style="padding:4px 0;font-size:13px;line-height:20px;color:{tokens.text2};'
-        f'{style.script(text)}">{shown}</td>'
+        f'<td style="padding:4px 0;font-size:13px;line-height:20px;color:{tokens.text2}">'
+        f"{shown}</td>"
         f'<td align="right" style="padding:4px 24px 4px 0;{style.caption(20)}">'
         f"#{each.number}</td></tr></table>"
     )

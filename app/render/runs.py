@@ -7,10 +7,15 @@ links and code colours inside it, and no address or attribute is ever touched.
 import html as html_entities
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.render import safe_text
 from app.tokens import Tokens
+
+_CJK = re.compile(
+    r"[\u1100-\u11ff\u2e80-\u303f\u3041-\u30ff\u3100-\u9fff\ua960-\ua97f\uac00-\ud7ff"
+    r"\uf900-\ufaff\ufe30-\ufe4f\uff00-\uffef\U00020000-\U0003ffff]+"
+)
 
 Ranges = Sequence[tuple[int, int]]
 Marker = Callable[[str], Ranges]
@@ -59,6 +64,29 @@ def tidy(ranges: Iterable[tuple[int, int]], length: int) -> list[tuple[int, int]
 def text_of(runs: Iterable[Run]) -> str:
     """Return the text of the runs, as a marker sees it."""
     return "".join(run.text for run in runs)
+
+
+def in_family(runs: Iterable[Run], family: str) -> list[Run]:
+    """Return the runs with their CJK characters set in `family`; the text stays the same.
+
+    A list of families would not do: Qt 6.11 keeps the first fallback it met for a family and
+    gives it to every later list that begins with the same one.
+    """
+    result: list[Run] = []
+    for run in runs:
+        if "font-family" in run.css:
+            result.append(run)
+            continue
+        at = 0
+        for found in _CJK.finditer(run.text):
+            if found.start() > at:
+                result.append(replace(run, text=run.text[at : found.start()]))
+            look = _joined(run.css, f"font-family:'{family}'")
+            result.append(replace(run, text=found[0], css=look))
+            at = found.end()
+        if at < len(run.text) or not run.text:
+            result.append(replace(run, text=run.text[at:]))
+    return result
 
 
 def html(

@@ -15,20 +15,24 @@ class Sheet:
     """The page an item is written on.
 
     `key` names the item in addresses. `on_ground` is true on a coloured band, where code
-    stands on `base`. `links` and `codes` are what `do:link/<key>/<n>` and `do:code/<key>/<n>`
-    stand for: the addresses themselves never enter the HTML.
+    stands on `base`. `cjk_family` is the family of CJK characters where the text asks for
+    another than the user's. `links` and `codes` are what `do:link/<key>/<n>` and
+    `do:code/<key>/<n>` stand for: the addresses themselves never enter the HTML.
     """
 
     key: str
     style: Style
     marker: Marker = runs.no_marks
     on_ground: bool = False
+    cjk_family: str = ""
     matches: int = 0
     links: list[str] = field(default_factory=list)
     codes: list[str] = field(default_factory=list)
 
     def text(self, parts: Sequence[Run], *, code: bool = False) -> str:
         """Return runs as HTML with the matches marked, 1,000 in an item at most; counts them."""
+        if self.cjk_family and not code:
+            parts = runs.in_family(parts, self.cjk_family)
         whole = runs.text_of(parts)
         ranges = runs.tidy(self.marker(whole), len(whole))[: MOST_MARKS - self.matches]
         self.matches += len(ranges)

@@ -1,5 +1,6 @@
 """What HTML needs to know of the look: colours, families, sizes, the width of a line."""
 
+import re
 from dataclasses import dataclass
 
 from app.render import safe_text
@@ -20,8 +21,8 @@ class Style:
     tokens: Tokens
     families: tuple[str, ...] = ("Noto Sans", "Noto Sans CJK SC")
     code_families: tuple[str, ...] = ("Noto Sans Mono", "Noto Sans Mono CJK SC")
-    kana_families: tuple[str, ...] = ("Noto Sans", "Noto Sans CJK JP")
-    hangul_families: tuple[str, ...] = ("Noto Sans", "Noto Sans CJK KR")
+    kana_family: str = "Noto Sans CJK JP"
+    hangul_family: str = "Noto Sans CJK KR"
     scale: float = 1.0
     width_px: int = 776
 
@@ -47,17 +48,18 @@ class Style:
             f"line-height:{self.px(line)}px;white-space:pre-wrap;color:{self.tokens.text}"
         )
 
-    def script(self, text: str) -> str:
-        """Return CSS for the letter forms `text` asks for: kana Japanese, Hangul Korean.
+    def cjk_family(self, text: str) -> str:
+        """Return the family whose letter forms `text` asks for; '' for the user's own.
 
-        Han alone says nothing, so the user's language decides.
+        Kana ask for Japanese forms, Hangul for Korean ones. Han alone says nothing.
         """
-        for char in text:
-            if "\u3041" <= char <= "\u30ff":
-                return f"font-family:{family(self.kana_families)};"
-            if "\uac00" <= char <= "\ud7a3" or "\u1100" <= char <= "\u11ff":
-                return f"font-family:{family(self.hangul_families)};"
-        return ""
+        found = _KANA_OR_HANGUL.search(text)
+        if found is None:
+            return ""
+        return self.kana_family if found[0] < "\u3100" else self.hangul_family
+
+
+_KANA_OR_HANGUL = re.compile(r"[\u3041-\u3096\u30a1-\u30fa\uac00-\ud7a3]")
 
 
 def family(names: tuple[str, ...]) -> str:

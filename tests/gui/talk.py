@@ -69,8 +69,8 @@ def scene(marker: runs.Marker = runs.no_marks, width: int = 760) -> Scene:
         theme.current(),
         tuple(theme.families()),
         tuple(theme.code_families()),
-        tuple(theme.families("JP")),
-        tuple(theme.families("KR")),
+        theme.families("JP")[-1],
+        theme.families("KR")[-1],
         theme.text_scale(),
         width,
     )

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from app.render import runs, safe_text
 from app.render.runs import Run
+from app.render.style import Style
 from app.tokens import LIGHT
 from tests.unit.render.reading import read
 
@@ -84,3 +85,35 @@ def test_direction_marks_are_named_in_code_and_stay_in_prose():
 
 def test_an_override_is_named_in_prose_too():
     assert "⟨RLO⟩" in runs.html([Run("gpj\u202eexe")], (), LIGHT)
+
+
+@given(parts=st.lists(TEXTS, max_size=4))
+def test_letter_forms_of_another_language_change_no_character(parts):
+    made = [Run(part, "font-weight:bold" if n % 2 else "") for n, part in enumerate(parts)]
+
+    assert runs.text_of(runs.in_family(made, "Noto Sans CJK JP")) == "".join(parts)
+
+
+def test_only_cjk_characters_are_set_in_the_family_and_code_never_is():
+    made = [Run("MeCab と「訂閱」!"), Run("コード", "font-family:'Noto Sans Mono'")]
+    found = runs.in_family(made, "F")
+
+    assert [(run.text, run.css) for run in found] == [
+        ("MeCab ", ""),
+        ("と「訂閱」", "font-family:'F'"),
+        ("!", ""),
+        ("コード", "font-family:'Noto Sans Mono'"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "family"),
+    [
+        ("検索インデックス", "Noto Sans CJK JP"),
+        ("로그 파서", "Noto Sans CJK KR"),
+        ("电影订阅", ""),
+        ("plain · text・", ""),
+    ],
+)
+def test_kana_ask_for_japanese_forms_and_hangul_for_korean_ones(text, family):
+    assert Style(LIGHT).cjk_family(text) == family
