@@ -193,7 +193,8 @@ class ContextController(QObject):
             self._pane.transcript.show_match(*match)
             self._show_places()
         elif not self._sought and self._found.hits and self._session is not None:
-            hits, now = self._found.hits, self._transcript.current_number()
+            hits = self._found.hits
+            now = self._transcript.current_number(self._found.numbers)
             ahead = [each for each in hits if (each[0] - now) * step > 0]
             _, hit = (ahead or hits)[0 if step > 0 else -1]
             self._go_to(hit.message_id)

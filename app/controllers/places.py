@@ -30,7 +30,7 @@ class Places(QObject):
         number = None if anchor is None else anchor.number
         loaded = self._transcript.loaded_ranges()
         pane.rail.show_state(RailState(page.total, loaded, found.numbers, number))
-        current = outline.place_of(found.numbers, self._transcript.current_number())
+        current = outline.place_of(found.numbers, self._transcript.current_number(found.numbers))
         pane.outline_model.replace(outline.rows(page, found, marker, current))
         if found.hits:
             pane.header.show_matches(current, found.hits_total)
@@ -49,7 +49,7 @@ class Places(QObject):
 
     def follow(self, found: Found) -> None:
         """Let the outline follow: the anchor's row, or while reading the prompt one is in."""
-        number = self._transcript.current_number()
+        number = self._transcript.current_number(found.numbers)
         if not number and found.prompts:
             top = int(self._pane.transcript.numbers_in_view()[0])
             behind = [each.number for each in found.prompts if each.number <= top]

@@ -173,11 +173,21 @@ class Transcript:
         """Return the anchor."""
         return None if self.page.anchor_id is None else self.message(self.page.anchor_id)
 
-    def current_number(self) -> int:
-        """Return the number of the message one stands on: the match's, the anchor's, or 0."""
-        on = self.message_of(self.match[0]) if self.match is not None else None
-        on = on or self.anchor()
-        return on.number if on is not None else 0
+    def current_number(self, hits: Sequence[int] = ()) -> int:
+        """Return the number of the message one stands on: the match's, the anchor's, or 0.
+
+        A call and its result are one item; the one of `hits` is meant, else the anchor.
+        """
+        anchor = self.anchor()
+        numbers = [] if anchor is None else [anchor.number]
+        for item in self.items:
+            if self.match is not None and item.key == self.match[0]:
+                shown = [self.message(each) for each in item.message_ids]
+                on = [each.number for each in shown if each is not None]
+                numbers = numbers if set(numbers) & set(on) else on
+                numbers += [each for each in on if each not in numbers]
+        found = [each for each in numbers if each in hits]
+        return (found or numbers or [0])[0]
 
     def key_of(self, message_id: int) -> str:
         """Return the key of the item that shows a message's own text best; '' when none does."""

@@ -187,6 +187,8 @@ def test_a_match_in_a_tool_result_opens_its_fold(run, talk):
 
     assert "needle in the output" in talk.text()
     assert talk.view._current == (talk.key(58, "t") + ".0", 0)
+    assert talk.pane.header.place.text() == "match 1 of 1"
+    assert talk.pane.outline.currentIndex().data().startswith("1 failed needle")
 
 
 def test_a_session_is_read_from_its_start(run, talk):
