@@ -114,7 +114,6 @@ class Drawing(QObject):
         self._width = self._view.viewport().width() // _WIDTH_STEP * _WIDTH_STEP
         style = Style(
             theme.current(),
-            tuple(theme.families()),
             tuple(theme.code_families()),
             theme.families("JP")[-1],
             theme.families("KR")[-1],

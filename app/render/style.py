@@ -19,7 +19,6 @@ class Style:
     """
 
     tokens: Tokens
-    families: tuple[str, ...] = ("Noto Sans", "Noto Sans CJK SC")
     code_families: tuple[str, ...] = ("Noto Sans Mono", "Noto Sans Mono CJK SC")
     kana_family: str = "Noto Sans CJK JP"
     hangul_family: str = "Noto Sans CJK KR"

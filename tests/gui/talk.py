@@ -67,7 +67,6 @@ def scene(marker: runs.Marker = runs.no_marks, width: int = 760) -> Scene:
     """Return the look of now."""
     style = Style(
         theme.current(),
-        tuple(theme.families()),
         tuple(theme.code_families()),
         theme.families("JP")[-1],
         theme.families("KR")[-1],
