@@ -2,8 +2,8 @@
 
     python -m tests.bench.bench_search CORPUS STORE_FOLDER
 
-The store is the one that the import bench left. LIKE reads contents alone, which is less than
-the search looks at: the ratio is on the safe side.
+The store is the one that the import bench left. LIKE reads the texts that a search looks at and
+only counts; the search ranks, and brings 20 hits with their sessions and snippets.
 """
 
 import sys
@@ -24,7 +24,10 @@ LIKE_RUNS = 5
 FASTER_THAN_LIKE = 50
 TWO_CHARACTERS_MS, COMMON_MS, ONE_CHARACTER_MS = 5.0, 60.0, 20.0
 WINDOW_MS, LIST_MS = 1.0, 2.0
-LIKE = "SELECT count(*) FROM messages WHERE coalesce(search_text, content) LIKE ? ESCAPE '\\'"
+LIKE = (
+    "SELECT count(*) FROM messages WHERE state <> 'superseded'"
+    " AND (coalesce(search_text, content) LIKE ?1 OR tool_calls_text LIKE ?1)"
+)
 
 
 def cjk_terms(db: apsw.Connection) -> dict[str, str]:
@@ -70,17 +73,20 @@ class Bench:
             return search(self._db, SearchRequest(term, **more))  # type: ignore[arg-type]
 
     def against_like(self, name: str, term: str) -> Row:
-        """Compare a two-character term with LIKE."""
+        """Compare a two-character term with LIKE; a common one also has a time to keep."""
         median, slow = timed(lambda: self.ask(term))
         found = self.ask(term)
         like, _ = timed(lambda: self._db.execute(LIKE, (f"%{term}%",)).get, LIKE_RUNS)
         ratio = like / median
-        within = median <= (COMMON_MS if name == "common" else TWO_CHARACTERS_MS)
+        is_fast = ratio >= FASTER_THAN_LIKE and median <= TWO_CHARACTERS_MS
+        budget = f"≥ {FASTER_THAN_LIKE} × faster"
+        if name == "common":
+            is_fast, budget = median <= COMMON_MS, f"≤ {COMMON_MS:.0f} ms"
         return Row(
             f"{name} {term}: {found.total_hits:,} hits, {found.search_path}",
             f"{median:.2f} ms (p95 {slow:.2f}), LIKE {like:.0f} ms, {ratio:.0f} × faster",
-            f"≥ {FASTER_THAN_LIKE} × faster",
-            within and ratio >= FASTER_THAN_LIKE,
+            budget,
+            is_fast and bool(found.hits),
         )
 
     def within(self, name: str, term: str, budget_ms: float, **more: object) -> Row:
