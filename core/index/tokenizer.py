@@ -21,6 +21,7 @@ from core.index.machine import is_cut_short, machine_of, our_machine
 from core.store.recipe import load_tokenizer as load
 from core.store.tokenizer_probe import ARGUMENTS, TOKENIZER, fingerprint
 from core.types import TokenizerStatus
+from core.unicode61 import tokenize_option
 
 __all__ = ["build", "fingerprint", "load", "locate", "verify"]
 
@@ -197,8 +198,8 @@ def _tried(db: apsw.Connection, path: Path) -> TokenizerStatus:
 
 def _accepts(db: apsw.Connection) -> bool:
     """Tell whether a word inside a run is found in an index made by this tokenizer."""
-    arguments = " ".join((TOKENIZER, *ARGUMENTS))
-    db.execute(f"CREATE VIRTUAL TABLE temp.acceptance USING fts5(text, tokenize='{arguments}')")
+    tokenize = tokenize_option((TOKENIZER, *ARGUMENTS))
+    db.execute(f"CREATE VIRTUAL TABLE temp.acceptance USING fts5(text, {tokenize})")
     db.execute("INSERT INTO acceptance VALUES (?)", (_ACCEPTANCE_TEXT,))
     found = db.execute("SELECT count(*) FROM acceptance WHERE text MATCH ?", (_ACCEPTANCE_QUERY,))
     return bool(found.get == 1)

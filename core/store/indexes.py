@@ -14,6 +14,7 @@ import apsw
 from core.store.tokenizer_probe import ARGUMENTS, TOKENIZER
 from core.text import INDEXED_CHARS, TOOL_INDEXED_CHARS
 from core.types import IndexName
+from core.unicode61 import tokenize_option
 
 CJK: IndexName = "messages_fts_cjk"
 NEVER_BUILT = "the CJK tokenizer has not been there yet"
@@ -81,7 +82,7 @@ INDEXES: dict[IndexName, Index] = {
         Index(
             "messages_fts",
             ("content", "tool_name", "tool_calls"),
-            ("unicode61", "remove_diacritics", "0"),
+            ("unicode61", *ARGUMENTS),
             tool_rows=True,
         ),
         Index(
@@ -119,7 +120,7 @@ def create_table(db: apsw.Connection, index: Index) -> None:
     db.execute(
         f"CREATE VIRTUAL TABLE {index.name} USING fts5({columns},"
         f" content = '{index.view}', content_rowid = 'id',"
-        f" tokenize = '{' '.join(index.tokenizer)}', detail = {index.detail})"
+        f" {tokenize_option(index.tokenizer)}, detail = {index.detail})"
     )
 
 

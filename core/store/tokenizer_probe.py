@@ -6,9 +6,13 @@ import re
 import apsw
 
 from core.cjk_ranges import CJK_RANGES
+from core.unicode61 import arguments
+from core.word_ranges import SEPARATOR_RANGES
 
 TOKENIZER = "cjk_unicode61"
-ARGUMENTS = ["remove_diacritics", "0"]
+ARGUMENTS = arguments(SEPARATOR_RANGES)
+"""What every index of words gives to `unicode61`, straight or through `cjk_unicode61`."""
+
 ENTRY_POINT = "sqlite3_ftscjk_init"  # named, so that a library may be tried under any file name
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _SAMPLE_STEP = 37  # coprime to the sizes of Unicode's blocks, so each block is met at odd places

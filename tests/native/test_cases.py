@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from core.store.tokenizer_probe import ARGUMENTS, TOKENIZER
 from core.text import has_cjk, project
+from core.unicode61 import tokenize_option
 
 CASES = Path(__file__).parents[1] / "data" / "cases"
 ABOVE = {"H107", "H110", "H111", "H112"}
@@ -33,8 +35,7 @@ def match(query):
 @pytest.fixture
 def found(db):
     db.execute(
-        "CREATE VIRTUAL TABLE temp.found"
-        " USING fts5(t, tokenize='cjk_unicode61 remove_diacritics 0')"
+        f"CREATE VIRTUAL TABLE temp.found USING fts5(t, {tokenize_option((TOKENIZER, *ARGUMENTS))})"
     )
     yield "found"
     db.execute("DROP TABLE found")

@@ -13,6 +13,8 @@ from itertools import groupby
 import pytest
 
 from core.cjk_ranges import CJK_RANGES
+from core.store.tokenizer_probe import ARGUMENTS, TOKENIZER
+from core.unicode61 import tokenize_option
 from core.word_ranges import WORD_RANGES
 
 TEXTS = 1_500
@@ -26,7 +28,8 @@ KINDS = {
     "latin": "abAB",
     "digits": "019",
     "punctuation": " 。，.-_ \n",
-    "emoji": "😀🤖🚀",
+    "emoji": "😀🤖🚀🧪🏽🫡",
+    "hindi": "हिन्दी",
 }
 
 
@@ -103,7 +106,7 @@ def test_phrases_find_what_the_text_holds(db, seed):
     cut = [parts_of(text) for text in texts]
     db.execute(
         "CREATE VIRTUAL TABLE temp.found"
-        " USING fts5(t, content='', tokenize='cjk_unicode61 remove_diacritics 0')"
+        f" USING fts5(t, content='', {tokenize_option((TOKENIZER, *ARGUMENTS))})"
     )
     try:
         db.executemany("INSERT INTO found(rowid, t) VALUES (?, ?)", enumerate(texts))

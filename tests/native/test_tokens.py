@@ -9,7 +9,9 @@ from core.cjk_ranges import CJK_RANGES
 from core.index import reference
 
 MIXED = st.text(
-    st.sampled_from("电影订阅成功々〇𠀀𰀀ーがｶﾞㄅ가ᄀ값กิ่ຂក្မြaZ9é_-.,。、・ \n\0😀🤖\u0301\u200d")
+    st.sampled_from(
+        "电影订阅成功々〇𠀀𰀀ーがｶﾞㄅ가ᄀ값กิ่ຂក្မြaZ9é_-.,。、・ \n\0😀🤖🏽🫡हिन्दी⯑\u0301\u200d"
+    )
     | st.builds(chr, st.sampled_from([edge for pair in CJK_RANGES for edge in pair]))
 )
 BROKEN = st.lists(

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.folding import FOLDS, INERT, joining
+from core.store.tokenizer_probe import ARGUMENTS
 from core.text import (
     CJK_CLASS,
     INDEXED_CHARS,
@@ -29,6 +30,7 @@ HOSTILE = st.lists(
             *"か\u3099が\u309aｶﾞﾟｰ豈\u1100\u1161\u11a8각ㅏﾡกิ\u0e49က\u1039ក\u17d2ཱ\u0f73\u0f71",
             *"אבַּ\u05bcשּׁأا\u0654\u0653\u064eِﷺ",
             *"\u0301\u0327\u0338\u034f\u200b\u200c\u200d\u200e\u202e\u2066\ufe0f\ufeff\u00ad",
+            *"हिन्दीதமிழ்বাংলা🤖🧪🫡⯑₿\u093f\ue0b0",
             *"≠=\u20e3😀👍🏽\U000e0067\U0002f800\ud800\udfff\x00\n ",
             *(
                 "\ue200",
@@ -55,7 +57,7 @@ MEDIA = "iVBORw0KGgo" * 400
 @pytest.fixture(scope="module")
 def unicode61():
     db = apsw.Connection(":memory:")
-    cut = db.fts5_tokenizer("unicode61", ["remove_diacritics", "0"])
+    cut = db.fts5_tokenizer("unicode61", ARGUMENTS)
     yield lambda text: cut(text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None)
     db.close()
 
@@ -223,6 +225,38 @@ def test_words_are_what_unicode61_takes_for_words(unicode61, text):
     utf8 = projected.encode()
     found = [utf8[start:end].decode() for start, end, _ in unicode61(projected)]
     assert found == [word for word in words.split(" ") if word]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "done🤖",
+        "done👍🏽",
+        "🧪done🧪",
+        "done🪄done",
+        "🫡done",
+        "done\U0001fc00",
+        "done₿done⯑",
+        "done🎉",
+    ],
+)
+def test_symbols_newer_than_unicode61_are_no_part_of_a_word(unicode61, text):
+    assert {token for _, _, token in unicode61(text)} == {"done"}
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        *("हिन्दी", "தமிழ்", "বাংলা", "తెలుగు", "ಕನ್ನಡ", "മലയാളം", "ગુજરાતી", "ਪੰਜਾਬੀ", "සිංහල"),
+        *("བོད", "ⵜⵉⴼⵉⵏⴰⵖ", "ትግርኛ", "𞤀𞤣𞤤𞤢𞤥"),
+    ],
+)
+def test_a_word_keeps_its_vowel_signs(unicode61, word):
+    assert [token for _, _, token in unicode61(f"a {project(word)}, b")] == [
+        "a",
+        project(word),
+        "b",
+    ]
 
 
 def test_what_the_quick_look_passes_over_never_folds():

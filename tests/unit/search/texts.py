@@ -9,10 +9,12 @@ from tests.unit.search.oracle import Row, Spec
 CJK = "订阅电影服务漢字時々かなガギアーｱｶﾞ가나다한글서울ㄅㄆ𰀀𠮷桂漓江ไปก"
 WORDS = ["a", "ab", "abc", "nginx", "Nginx", "deploy", "deployed", "C", "net", "x1", "42", "API"]
 WORDS += ["café", "cafe\u0301", "naïve", "ＡＰＩ", "привет", "ΣΟΦΙΑ", "straße", "duong", "đường"]
+WORDS += ["हिन्दी", "தமிழ்", "বাংলা"]
 GLUE = [" ", " ", " ", "", "", ".", "-", "/", "_", "。", "、", "\n", "——", "'", "’", "  ", "😀"]
-GLUE += ["->", "+", "#", "\u200b", "\x1b[31m", "：", "🤖"]
+GLUE += ["->", "+", "#", "\u200b", "\x1b[31m", "：", "🤖", "🧪", "👍🏽", "🫡"]
 NEUTRAL = [".", "-", "/", "_", ":", "@", "'", "\\", ".."]
 LITERALS = ["C++", "C#", ".NET", "->", "😀", "a++", "#urgent", "$x1", "42%", "订阅😀", "🤖", "=>"]
+LITERALS += ["🧪", "👍", "42🫡"]
 
 
 def run(random: Random, at_most: int = 5) -> str:
