@@ -120,11 +120,6 @@ _LEFT_OUT = {
         QT_TRANSLATE_NOOP("path", "%1 messages in the trash"),
         "trash",
     ),
-    "tool": (
-        QT_TRANSLATE_NOOP("path", "%1 tool row"),
-        QT_TRANSLATE_NOOP("path", "%1 tool rows"),
-        "tool",
-    ),
     "unindexed": (
         QT_TRANSLATE_NOOP("path", "%1 message not indexed yet"),
         QT_TRANSLATE_NOOP("path", "%1 messages not indexed yet"),

@@ -15,7 +15,7 @@ from core.store import keys, migrations, tokenizer_probe
 from core.store.errors import core_error
 from core.store.index_state import counted_rows, status_of
 from core.store.indexes import CJK, INDEXES, Index, table_exists
-from core.types import MessageState, Role, StoreStatus
+from core.types import MessageState, StoreStatus
 
 _PROBED_ROWS = 20
 _WORD = re.compile(r"[^\W_]{3,}")
@@ -120,14 +120,14 @@ def _wrong_ids(db: apsw.Connection, index: Index) -> Iterator[str]:
     """Compare the ids it holds with those it should, but for what is known to be under way."""
     extra = db.execute(
         f"SELECT count(*) FROM {index.docsize} WHERE id NOT IN"
-        f" (SELECT k.id FROM message_keys AS k WHERE {_is_eligible(index)})"
+        f" (SELECT k.id FROM message_keys AS k WHERE {index.eligible_key('k')})"
         " AND id NOT IN (SELECT id FROM index_queue WHERE index_name = ?)",
         (index.name,),
     ).get
     if extra:
         yield f"holds {extra:,} rows that it should not"
     missing = db.execute(
-        f"SELECT count(*) FROM message_keys AS k WHERE {_is_eligible(index)}"
+        f"SELECT count(*) FROM message_keys AS k WHERE {index.eligible_key('k')}"
         f" AND k.id NOT IN (SELECT id FROM {index.docsize})"
     ).get
     found = status_of(db, index.name)
@@ -136,13 +136,6 @@ def _wrong_ids(db: apsw.Connection, index: Index) -> Iterator[str]:
     held = db.execute(f"SELECT count(*) FROM {index.docsize}").get
     if held != counted_rows(db, index):
         yield f"counts {counted_rows(db, index):,} rows and holds {held:,}"
-
-
-def _is_eligible(index: Index) -> str:
-    superseded = keys.STATE_BITS[MessageState.SUPERSEDED]
-    shown = f"(k.flags & {keys.STATE_MASK}) <> {superseded}"
-    tool = keys.ROLE_BITS[Role.TOOL]
-    return shown if index.tool_rows else f"{shown} AND (k.flags & {keys.ROLE_MASK}) <> {tool}"
 
 
 def _titles(db: apsw.Connection) -> Finding:

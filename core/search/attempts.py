@@ -8,14 +8,13 @@ from functools import partial
 import apsw
 
 from core.search import relax
-from core.search.census import Counts, cjk_tools
+from core.search.census import Counts
 from core.search.collect import Collector
 from core.search.route import (
     Indexes,
     Part,
     Tools,
     plan,
-    read_tools,
     substring_part,
     with_one_scan,
 )
@@ -27,10 +26,6 @@ from core.search.tree import Node, any_of, describe, sought_terms, terms
 from core.store.deadline import Deadline
 from core.types import Role, SearchPath, SearchRequest, SearchStep, Session
 
-TOOLS_READ_AT_ONCE = 1_000
-"""So many tool rows with CJK are read by every search; more only when nothing else answers,
-or when they are asked for. Reading one costs some 5 µs."""
-
 _ORDER: tuple[SearchPath, ...] = ("cjk", "fts5", "trigram", "like")
 
 
@@ -40,7 +35,6 @@ class Attempt:
 
     tree: Node
     collector: Collector
-    tools: Tools
     note: str = ""
     name: SearchPath | None = None
     elapsed_ms: float = 0.0
@@ -96,17 +90,14 @@ class Attempts:
 
     def run(self, tree: Node, where: Sql, need: int, limit: Deadline) -> Attempt:
         """Try `tree`, then what is nearest to it, and return the attempt that answers."""
-        for attempt in self._possible(tree, where, need, self._tools(where, limit)):
+        for attempt in self._possible(tree, where, need):
             self.tried.append(attempt)
             self._in_time(limit, partial(self._collect, attempt))
             if len(self.tried) == 1:
                 self._in_time(limit, partial(self._find_titles, tree))
             if attempt.collector.total or not self.is_complete:
                 return attempt
-        nothing = self.tried[0]
-        if nothing.tools is Tools.WORDS:
-            nothing.tools = Tools.READ  # the second attempt was to read them
-        return nothing
+        return self.tried[0]
 
     def steps(self) -> tuple[SearchStep, ...]:
         """Return what was tried, and what was not."""
@@ -118,37 +109,32 @@ class Attempts:
         return tuple(steps)
 
     def _not_run(self) -> Iterator[SearchStep]:
-        first, last = self.tried[0], self.tried[-1]
+        first = self.tried[0]
         scanned = any(tally.part.index is None for tally in first.collector.tallies)
-        if last.tools is Tools.WORDS:
-            yield SearchStep("like", "", None, None, "not run: tool rows with CJK, when asked for")
-        elif not scanned and len(self.tried) == 1:
+        if not scanned and len(self.tried) == 1:
             yield SearchStep("like", "", None, None, "not run: the indexes answer for every row")
         inside = relax.inside_words(first.tree)
         if first.collector.total and not first.note and inside is not None:
             note = "not run: inside words, when asked for"
             yield SearchStep("trigram", describe(inside), None, None, note)
 
-    def _possible(self, tree: Node, where: Sql, need: int, tools: Tools) -> Iterator[Attempt]:
-        inside = relax.inside_words(tree)
+    def _possible(self, tree: Node, where: Sql, need: int) -> Iterator[Attempt]:
+        tools, inside = self._tools(), relax.inside_words(tree)
         part = None if inside is None else substring_part(inside, self.indexes)
 
-        def attempt(tree: Node, parts: Iterable[Part], tools: Tools, note: str = "") -> Attempt:
+        def attempt(tree: Node, parts: Iterable[Part], note: str = "") -> Attempt:
             collector = Collector(self._db, tuple(parts), where, need, self._request.sort)
-            return Attempt(tree, collector, tools, note)
+            return Attempt(tree, collector, note)
 
         if part is None or not self._request.inside_words:
-            yield attempt(tree, plan(tree, self.indexes, tools), tools)
-            if tools is Tools.WORDS:
-                read = [read_tools(tree, Tools.READ)]
-                yield attempt(tree, read, Tools.READ, "tool rows with CJK, read one by one")
+            yield attempt(tree, plan(tree, self.indexes, tools))
         if inside is not None and part is not None:
-            yield attempt(inside, [part], Tools.NONE, "inside words")
+            yield attempt(inside, [part], "inside words")
         levels = relax.with_words_left_out(tree)
         if levels and not self.titles:
             parts = [p for level in levels for p in plan(level, self.indexes, tools)]
-            relaxed = attempt(any_of(list(terms(tree))), with_one_scan(parts), tools)
-            relaxed.note, relaxed.name = "some of the words", "fts5_or"
+            relaxed = attempt(any_of(list(terms(tree))), with_one_scan(parts), "some of the words")
+            relaxed.name = "fts5_or"
             yield relaxed
 
     def _in_time(self, limit: Deadline, work: Callable[[], None]) -> None:
@@ -175,18 +161,10 @@ class Attempts:
         self.titles = title_matches(self._db, tree, self._request, self.scope)
         self._titles_ms = (time.perf_counter() - began) * 1000
 
-    def _tools(self, where: Sql, limit: Deadline) -> Tools:
+    def _tools(self) -> Tools:
         if Role.TOOL not in self.scope.roles:
             return Tools.NONE
-        if self.scope.whole_tool_rows:
-            return Tools.READ_WHOLE
-        most = TOOLS_READ_AT_ONCE + 1
-        found: list[int] = [most]
-        self._in_time(
-            limit,
-            lambda: found.append(cjk_tools(self._db, self.counts, self.scope, where, most)),
-        )
-        return Tools.WORDS if found[-1] > TOOLS_READ_AT_ONCE else Tools.READ
+        return Tools.WHOLE if self.scope.whole_tool_rows else Tools.CUT
 
 
 def _is_one_character(tree: Node) -> bool:

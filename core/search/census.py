@@ -7,7 +7,6 @@ import apsw
 from core.search.scope import (
     IN_TRASH,
     IS_ASIDE,
-    IS_CJK_TOOL,
     IS_LONG,
     ON_REQUEST,
     Scope,
@@ -16,7 +15,7 @@ from core.search.scope import (
 )
 from core.search.sql import Sql, both
 from core.store import keys
-from core.store.keys import HAS_CJK_FLAG, LONG_FLAG, STATE_BITS, STATE_MASK
+from core.store.keys import LONG_FLAG, STATE_BITS, STATE_MASK
 from core.types import Role
 
 Counts = Mapping[int, int]
@@ -32,16 +31,6 @@ def count(db: apsw.Connection, where: Sql) -> int:
     """Return how many messages fulfil a condition over message_keys as k."""
     sql = f"SELECT count(*) FROM message_keys AS k WHERE {where.text}"
     return int(db.execute(sql, where.bindings).get)
-
-
-def cjk_tools(db: apsw.Connection, counts: Counts, scope: Scope, where: Sql, at_most: int) -> int:
-    """Return how many tool rows with CJK there are within `where`, counting no further."""
-    tools = frozenset({Role.TOOL})
-    known = keys.total(counts, roles=tools, states=scope.states, flags=HAS_CJK_FLAG)
-    if not scope.is_narrowed or known == 0:
-        return known
-    inside = f"SELECT 1 FROM message_keys AS k WHERE {IS_CJK_TOOL} AND {where.text}"
-    return int(db.execute(f"SELECT count(*) FROM ({inside} LIMIT {at_most})", where.bindings).get)
 
 
 def left_out(db: apsw.Connection, counts: Counts, scope: Scope) -> dict[str, int]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import apsw
 
-from core.store import attachment, connection, index_state
+from core.store import connection, index_state
 from core.store.indexes import CJK, INDEXES, Index
 from core.types import INDEX_NAMES, IndexName, IndexStatus
 
@@ -45,7 +45,7 @@ def read(db: apsw.Connection, counts: Mapping[int, int]) -> dict[IndexName, Cove
 def _complete(counts: Mapping[int, int], name: IndexName, row: tuple[Any, ...]) -> IndexStatus:
     """Return the status of an index that triggers keep whole, without counting its rows."""
     state, cursor, last_moved_at_ms, reason = row
-    done = attachment.eligible_of(counts, INDEXES[name])
+    done = INDEXES[name].eligible_of(counts)
     return IndexStatus(name, state, 1.0, done, 0, cursor, last_moved_at_ms, reason)
 
 

@@ -6,8 +6,8 @@ things known of a message without reading it: whether it is a tool row, whether 
 in it, and which indexes hold it.
 
 `messages_fts` glues a word to the run beside it (nginx服务 is one token), so it is exact only
-for rows without CJK; those a CJK term cannot match. `messages_fts_cjk` is exact, but holds no
-tool rows.
+for rows without CJK; those a CJK term cannot match. `messages_fts_cjk` is exact, and holds all
+but tool rows without CJK: together they answer for every row.
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,14 +16,24 @@ from enum import Enum, auto
 
 from core.search import compile as compiling
 from core.search.coverage import Coverage
-from core.search.scope import HAS_CJK, IS_CJK_TOOL, IS_LONG, IS_TOOL, NO_CJK, NOT_TOOL
-from core.search.term import Term
-from core.search.tree import And, Node, Or, assume_false
+from core.search.scope import (
+    HAS_CJK,
+    IS_CJK_TOOL,
+    IS_LONG,
+    IS_PLAIN_TOOL,
+    IS_TOOL,
+    NO_CJK,
+    NOT_PLAIN_TOOL,
+    NOT_TOOL,
+)
+from core.search.tree import Node, assume_false
 from core.store.indexes import CJK
 from core.types import IndexName, SearchPath
 
 PLAIN: IndexName = "messages_fts"
 TRIGRAM: IndexName = "messages_fts_trigram"
+
+_LONG_TOOL = f"({IS_TOOL}) AND ({IS_LONG})"
 
 
 class Check(Enum):
@@ -52,12 +62,11 @@ class Part:
 
 
 class Tools(Enum):
-    """How tool rows are searched: those with CJK in them are in no index that is exact."""
+    """How far tool rows are searched."""
 
     NONE = auto()  # they are no part of the scope
-    WORDS = auto()  # those with CJK by such words of theirs as `messages_fts` knows
-    READ = auto()  # those with CJK are read
-    READ_WHOLE = auto()  # all are searched to their end
+    CUT = auto()  # as far as indexes hold them
+    WHOLE = auto()  # to their end
 
 
 Indexes = Mapping[IndexName, Coverage]
@@ -65,27 +74,20 @@ Indexes = Mapping[IndexName, Coverage]
 
 def plan(tree: Node, indexes: Indexes, tools: Tools) -> tuple[Part, ...]:
     """Return the parts that answer `tree`, in the order of their hits, scans behind."""
-    cjk, left = indexes[CJK], NOT_TOOL
+    cjk, has_tools = indexes[CJK], tools is not Tools.NONE
+    among = {Tools.NONE: NOT_TOOL, Tools.CUT: "true", Tools.WHOLE: f"NOT ({_LONG_TOOL})"}[tools]
     parts: list[Part] = []
     if cjk.is_usable:
-        parts.append(_held_by_cjk(tree, indexes))
-        left = "" if cjk.is_complete else _rows(NOT_TOOL, f"NOT {cjk.held}")
-    words_do = tools is Tools.WORDS and _is_plain(tree)
-    if rest := _any_rows([] if tools is Tools.NONE else [IS_TOOL], left):
-        kind = f"({NO_CJK} OR {IS_TOOL})" if words_do else NO_CJK
-        parts += _plain(tree, indexes, _rows(rest, kind), whole=tools is Tools.READ_WHOLE)
-    if left:
-        parts += _glued(tree, indexes, _rows(left, HAS_CJK))
-    if tools in (Tools.READ, Tools.READ_WHOLE):
-        parts.append(read_tools(tree, tools))
-    elif tools is Tools.WORDS and not words_do:
-        parts += _some_tools(tree, indexes)
+        parts += _held_by_cjk(tree, indexes, among, has_tools=has_tools)
+    if not cjk.is_complete:
+        left = _rows(among, f"NOT {cjk.held}" if cjk.is_usable else "true")
+        parts += _plain(tree, indexes, _rows(left, NO_CJK))
+        parts += _glued(tree, indexes, _rows(left, HAS_CJK), has_tools=has_tools)
+    elif has_tools:
+        parts += _plain(tree, indexes, _rows(among, IS_PLAIN_TOOL))
+    if tools is Tools.WHOLE:
+        parts += _long_tools(tree)
     return with_one_scan(parts)
-
-
-def read_tools(tree: Node, tools: Tools) -> Part:
-    """Return the part that reads the tool rows with CJK."""
-    return Part("like", IS_CJK_TOOL, tree, whole=tools is Tools.READ_WHOLE)
 
 
 def substring_part(tree: Node, indexes: Indexes) -> Part | None:
@@ -97,90 +99,73 @@ def substring_part(tree: Node, indexes: Indexes) -> Part | None:
 
 
 def _rows(*conditions: str) -> str:
-    return " AND ".join(f"({each})" for each in conditions if each != "true")
+    return " AND ".join(f"({each})" for each in conditions if each != "true") or "true"
 
 
-def _is_plain(tree: Node) -> bool:
-    """Tell whether all that `messages_fts` finds matches, in rows with CJK as well."""
-    match tree:
-        case Term():
-            return tree.is_single_word
-        case And() | Or():
-            return all(_is_plain(child) for child in tree.children)
-        case _:
-            return False
-
-
-def _held_by_cjk(tree: Node, indexes: Indexes) -> Part:
-    """Return the part for what `messages_fts_cjk` holds.
+def _held_by_cjk(tree: Node, indexes: Indexes, among: str, *, has_tools: bool) -> list[Part]:
+    """Return the parts for what `messages_fts_cjk` holds.
 
     Where that is not exact, trigrams come closer: of `C++` it knows the letter alone.
     """
-    rows = _rows(NOT_TOOL, indexes[CJK].held)
+    rows = _rows(among, NOT_PLAIN_TOOL if has_tools else "true", indexes[CJK].held)
     match = compiling.to_match(tree, compiling.cjk_phrase)
     if match.expression is not None and match.exact:
-        return Part("cjk", rows, tree, CJK, match.expression, Check.NONE)
+        return [Part("cjk", rows, tree, CJK, match.expression, Check.NONE)]
+    parts: list[Part] = []
     closer = compiling.to_match(tree, compiling.trigrams)
     if closer.expression is not None and indexes[TRIGRAM].is_complete:
-        return Part("trigram", rows, tree, TRIGRAM, closer.expression)
+        spoken = _rows(among, NOT_TOOL, indexes[CJK].held)
+        parts.append(Part("trigram", spoken, tree, TRIGRAM, closer.expression))
+        if not has_tools:
+            return parts
+        rows = _rows(among, IS_CJK_TOOL, indexes[CJK].held)
     if match.expression is not None:
-        return Part("cjk", rows, tree, CJK, match.expression)
-    return Part("like", rows, tree)
+        return [*parts, Part("cjk", rows, tree, CJK, match.expression)]
+    return [*parts, Part("like", rows, tree)]
 
 
-def _plain(tree: Node, indexes: Indexes, rows: str, *, whole: bool) -> list[Part]:
+def _plain(tree: Node, indexes: Indexes, rows: str) -> list[Part]:
     """Return the parts for rows in which words are not glued to runs."""
     possible = assume_false(tree, lambda term: term.has_run)
     if isinstance(possible, bool):
         return [Part("like", rows, None)] if possible else []
-    parts = []
-    if whole:
-        long_tools = _rows(IS_TOOL, IS_LONG, NO_CJK)
-        parts.append(Part("like", long_tools, possible, whole=True))
-        rows = _rows(rows, f"NOT ({long_tools})")
     plain = indexes[PLAIN]
     match = compiling.to_match(possible, compiling.plain_phrase)
     if match.expression is None or not plain.is_usable:
-        return [Part("like", rows, possible), *parts]
+        return [Part("like", rows, possible)]
     check = Check.NONE if match.exact else Check.EVERY
-    held = _rows(rows, plain.held)
-    parts.insert(0, Part("fts5", held, possible, PLAIN, match.expression, check))
+    parts = [Part("fts5", _rows(rows, plain.held), possible, PLAIN, match.expression, check)]
     if not plain.is_complete:
         parts.append(Part("like", _rows(rows, f"NOT {plain.held}"), possible))
     return parts
 
 
-def _glued(tree: Node, indexes: Indexes, rows: str) -> list[Part]:
-    """Return the parts for rows with CJK, none of tools, that the CJK index does not hold."""
+def _glued(tree: Node, indexes: Indexes, rows: str, *, has_tools: bool) -> list[Part]:
+    """Return the parts for rows with CJK that the CJK index does not hold."""
     trigram = indexes[TRIGRAM]
     match = compiling.to_match(tree, compiling.trigrams)
     if not trigram.is_usable or match.expression is None:
         return [Part("like", rows, tree)]
-    found = Part("trigram", _rows(rows, trigram.held), tree, TRIGRAM, match.expression)
-    if trigram.is_complete:
-        return [found]
-    return [found, Part("like", _rows(rows, f"NOT {trigram.held}"), tree)]
+    spoken = _rows(rows, NOT_TOOL)
+    parts = [Part("trigram", _rows(spoken, trigram.held), tree, TRIGRAM, match.expression)]
+    if not trigram.is_complete:
+        parts.append(Part("like", _rows(spoken, f"NOT {trigram.held}"), tree))
+    if has_tools:
+        parts.append(Part("like", _rows(rows, IS_CJK_TOOL), tree))
+    return parts
 
 
-def _some_tools(tree: Node, indexes: Indexes) -> list[Part]:
-    """Return the part for those tool rows with CJK that words of theirs lead to."""
-    match, plain = _some(tree), indexes[PLAIN]
-    if match is None or not plain.is_usable:
-        return []
-    return [Part("fts5", _rows(IS_CJK_TOOL, plain.held), tree, PLAIN, match)]
-
-
-def _some(node: Node) -> str | None:
-    """Return an expression for some of what `node` means in rows with CJK, None for none."""
-    match node:
-        case Term():
-            return compiling.plain_phrase(node).expression
-        case And() | Or():
-            found = [some for child in node.children if (some := _some(child)) is not None]
-            joint = " AND " if isinstance(node, And) else " OR "
-            return f"({joint.join(found)})" if found else None
-        case _:
-            return None
+def _long_tools(tree: Node) -> list[Part]:
+    """Return the parts that read tool rows of which the indexes hold the beginning alone."""
+    possible = assume_false(tree, lambda term: term.has_run)
+    if possible == tree:
+        return [Part("like", _LONG_TOOL, tree, whole=True)]
+    parts = [Part("like", _rows(_LONG_TOOL, HAS_CJK), tree, whole=True)]
+    if possible is True:
+        parts.append(Part("like", _rows(_LONG_TOOL, NO_CJK), None))
+    elif possible is not False:
+        parts.append(Part("like", _rows(_LONG_TOOL, NO_CJK), possible, whole=True))
+    return parts
 
 
 def with_one_scan(parts: Iterable[Part]) -> tuple[Part, ...]:
@@ -199,7 +184,6 @@ def with_one_scan(parts: Iterable[Part]) -> tuple[Part, ...]:
     return (*asked, *merged)
 
 
-def _any_rows(rows: Iterable[str], *others: str) -> str:
-    given = [each for each in (*rows, *others) if each]
-    text = " OR ".join(f"({each})" for each in given)
-    return f"({text})" if len(given) > 1 else text
+def _any_rows(rows: list[str]) -> str:
+    text = " OR ".join(f"({each})" for each in rows)
+    return f"({text})" if len(rows) > 1 else text

@@ -10,11 +10,10 @@ import apsw
 from core.errors import QueryError
 from core.search import coverage
 from core.search.attempts import Attempt, Attempts
-from core.search.candidates import ALL
-from core.search.census import cjk_tools, count, counted, left_out
+from core.search.census import count, counted, left_out
 from core.search.hits import read_hits
 from core.search.language import Query, parse
-from core.search.route import Indexes, Tools
+from core.search.route import Indexes
 from core.search.scope import scope_of
 from core.search.sql import Sql, both
 from core.search.why import why
@@ -94,13 +93,11 @@ def _answer(
     collected, scope, indexes = attempt.collector, attempts.scope, attempts.indexes
     found = collected.result.found
     hits = read_hits(db, found[page.offset : page.end], attempt.sought, scope)
-    left = _left_out(db, attempts, attempt)
     searched = None
     if scope.is_narrowed and attempts.is_complete:
         searched = _within(db, BOUND_S, lambda: count(db, scope.where))
     if searched is None:
         searched = counted(attempts.counts, scope)
-    tools_left = left.get("tool", 0)
     is_title = not hits and not collected.total and bool(attempts.titles)
     path: SearchPath = "title" if is_title else attempt.path
     return SearchResult(
@@ -108,15 +105,15 @@ def _answer(
         understood=query.understood,
         repairs=query.repairs,
         search_path=path,
-        why=why(attempt, indexes, tools_left, is_title=is_title),
+        why=why(attempt, indexes, is_title=is_title),
         elapsed_ms=(time.perf_counter() - began) * 1000,
         complete=attempts.is_complete,
         reason=None if attempts.is_complete else QUERY_TIMEOUT,
         total_hits=_total(db, attempts, attempt),
         total_is_exact=collected.is_exact,
         ranked_scope=collected.result.ranked_scope,
-        messages_searched=max(0, searched - tools_left),
-        not_searched=left,
+        messages_searched=searched,
+        not_searched=_left_out(db, attempts),
         index_status={name: index.status for name, index in indexes.items()},
         hits=hits,
         title_matches=attempts.titles,
@@ -133,12 +130,9 @@ def _total(db: apsw.Connection, attempts: Attempts, attempt: Attempt) -> int:
     return attempt.collector.total if bound is None else bound
 
 
-def _left_out(db: apsw.Connection, attempts: Attempts, attempt: Attempt) -> dict[str, int]:
+def _left_out(db: apsw.Connection, attempts: Attempts) -> dict[str, int]:
     """Return how many messages, by reason, were not searched."""
     found = left_out(db, attempts.counts, attempts.scope)
-    if attempt.tools is Tools.WORDS:
-        scope = attempts.scope
-        found["tool"] = cjk_tools(db, attempts.counts, scope, scope.where, ALL)
     if not attempts.is_complete:
         todo = max(index.status.todo for index in attempts.indexes.values())
         found |= {"unindexed": todo} if todo else {}

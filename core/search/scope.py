@@ -27,6 +27,8 @@ IS_TOOL = f"(k.flags & {ROLE_MASK}) = {ROLE_BITS[Role.TOOL]}"
 NOT_TOOL = f"(k.flags & {ROLE_MASK}) <> {ROLE_BITS[Role.TOOL]}"
 HAS_CJK = f"(k.flags & {HAS_CJK_FLAG}) <> 0"
 NO_CJK = f"(k.flags & {HAS_CJK_FLAG}) = 0"
+IS_PLAIN_TOOL = f"(k.flags & {HAS_CJK_FLAG | ROLE_MASK}) = {ROLE_BITS[Role.TOOL]}"
+NOT_PLAIN_TOOL = f"(k.flags & {HAS_CJK_FLAG | ROLE_MASK}) <> {ROLE_BITS[Role.TOOL]}"
 
 # These three are the conditions of partial indexes, and have to be written as they are there.
 IS_ASIDE = f"(k.flags & {STATE_MASK}) > {STATE_BITS[MessageState.COMPACTED]}"

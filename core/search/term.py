@@ -84,11 +84,6 @@ class Term:
         return any(piece.is_run for piece in self.pieces)
 
     @property
-    def is_single_word(self) -> bool:
-        """True for one word alone, whole or open at its end."""
-        return self.literal is None and len(self.pieces) == 1 and not self.pieces[0].is_run
-
-    @property
     def needles(self) -> tuple[str, ...]:
         """Texts without white space that every match contains, ASCII case aside."""
         if self.literal is not None:

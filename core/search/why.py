@@ -3,8 +3,6 @@
 from core.search.attempts import Attempt
 from core.search.collect import Tally
 from core.search.route import Check, Indexes
-from core.search.scope import IS_CJK_TOOL
-from core.search.tree import terms
 from core.store.indexes import CJK
 
 _NAMES = {
@@ -14,13 +12,12 @@ _NAMES = {
 }
 
 
-def why(attempt: Attempt, indexes: Indexes, tools_left: int, *, is_title: bool) -> str:
+def why(attempt: Attempt, indexes: Indexes, *, is_title: bool) -> str:
     """Return why this path answered, in plain sentences.
 
     Args:
         attempt: what answered.
         indexes: what could be asked.
-        tools_left: tool rows with CJK that were not read.
         is_title: no message matches, but a session's title or id does.
     """
     sentences = []
@@ -34,10 +31,6 @@ def why(attempt: Attempt, indexes: Indexes, tools_left: int, *, is_title: bool) 
         reason = indexes[CJK].status.reason or "its tokenizer is not loaded"
         sentences.append(f"the CJK index cannot be asked: {reason}")
     sentences += dict.fromkeys(_of_part(tally, indexes) for tally in attempt.collector.tallies)
-    if tools_left:
-        has_runs = any(term.has_run for term in terms(attempt.tree))
-        how = "were not read" if has_runs else "were looked up by their separate words alone"
-        sentences.append(f"{tools_left:,} tool rows with CJK {how}")
     return ". ".join(sentence[0].upper() + sentence[1:] for sentence in sentences) + "."
 
 
@@ -46,8 +39,8 @@ def _of_part(tally: Tally, indexes: Indexes) -> str:
     if part.index is None:
         if part.tree is None:
             return "rows without CJK match without being read"
-        if part.rows == IS_CJK_TOOL:
-            return "tool rows with CJK in them were read"
+        if part.whole:
+            return "long tool rows were read to their end"
         return "rows that no index answers for were read"
     name = _NAMES[part.index]
     held = "" if indexes[part.index].is_complete else ", as far as it is built,"

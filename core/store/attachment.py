@@ -7,13 +7,11 @@ caller's write transaction and cost about a millisecond where nothing else is sa
 """
 
 import time
-from collections.abc import Mapping
 
 import apsw
 
 from core.store import indexes, keys
 from core.store.indexes import CJK, INDEXES, Index
-from core.types import MessageState, Role
 
 DRAIN_AT_ONCE = 500  # queued rows a start may index by itself; more is left to the backfill
 OTHER_BUILD = "another build of the CJK tokenizer made this index; it has to be rebuilt"
@@ -141,14 +139,7 @@ def outdated_count(db: apsw.Connection, index: Index) -> int:
 
 def eligible_count(db: apsw.Connection, index: Index) -> int:
     """Return how many messages the index should hold; reads a few rows."""
-    return eligible_of(keys.counts(db), index)
-
-
-def eligible_of(counts: Mapping[int, int], index: Index) -> int:
-    """Return what `eligible_count` returns, from `keys.counts`."""
-    shown = frozenset(MessageState) - {MessageState.SUPERSEDED}
-    spoken = frozenset(Role) if index.tool_rows else frozenset(Role) - {Role.TOOL}
-    return keys.total(counts, roles=spoken, states=shown)
+    return index.eligible_of(keys.counts(db))
 
 
 def indexed_count(db: apsw.Connection, index: Index) -> int:

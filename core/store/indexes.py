@@ -6,31 +6,35 @@ never indexed breaks ranking silently, so every one is gated by the index's docs
 which has one row for each row indexed (https://www.sqlite.org/fts5.html, section 4.4.3).
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 import apsw
 
+from core.store import keys
 from core.store.tokenizer_probe import ARGUMENTS, TOKENIZER
 from core.text import INDEXED_CHARS, TOOL_INDEXED_CHARS
-from core.types import IndexName
+from core.types import IndexName, MessageState, Role
 from core.unicode61 import tokenize_option
 
 CJK: IndexName = "messages_fts_cjk"
 NEVER_BUILT = "the CJK tokenizer has not been there yet"
+
+ToolRows = Literal["all", "with cjk", "none"]
 
 
 @dataclass(frozen=True, slots=True)
 class Index:
     """One index over `messages`: its columns and which rows it holds.
 
-    `tool_rows` tells whether tool messages are held; superseded revisions never are.
+    `tool_rows` tells which tool messages are held; superseded revisions never are.
     """
 
     name: IndexName
     columns: tuple[str, ...]
     tokenizer: tuple[str, ...]
-    tool_rows: bool
+    tool_rows: ToolRows
     detail: Literal["full", "none"] = "full"
 
     @property
@@ -45,8 +49,30 @@ class Index:
 
     def eligible(self, row: str) -> str:
         """Return SQL that is true for a row of `messages` the index should hold."""
-        spoken = "" if self.tool_rows else f" AND {row}.role <> 'tool'"
-        return f"({row}.state <> 'superseded'{spoken})"
+        has_cjk = f"({row}.text_flags & {keys.HAS_CJK}) <> 0"
+        held = self._fits(f"{row}.role <> 'tool'", has_cjk)
+        return f"({row}.state <> 'superseded' AND {held})"
+
+    def eligible_key(self, row: str) -> str:
+        """Return the same for a row of `message_keys`."""
+        superseded = keys.STATE_BITS[MessageState.SUPERSEDED]
+        spoken = f"({row}.flags & {keys.ROLE_MASK}) <> {keys.ROLE_BITS[Role.TOOL]}"
+        held = self._fits(spoken, f"({row}.flags & {keys.HAS_CJK_FLAG}) <> 0")
+        return f"(({row}.flags & {keys.STATE_MASK}) <> {superseded} AND {held})"
+
+    def eligible_of(self, counts: Mapping[int, int]) -> int:
+        """Return how many rows that is true for, from `keys.counts`."""
+        shown = frozenset(MessageState) - {MessageState.SUPERSEDED}
+        tool = frozenset({Role.TOOL})
+        found = keys.total(counts, roles=frozenset(Role) - tool, states=shown)
+        if self.tool_rows != "none":
+            flags = keys.HAS_CJK_FLAG if self.tool_rows == "with cjk" else 0
+            found += keys.total(counts, roles=tool, states=shown, flags=flags)
+        return found
+
+    def _fits(self, is_spoken: str, has_cjk: str) -> str:
+        rows = {"all": "true", "with cjk": f"({is_spoken} OR {has_cjk})", "none": is_spoken}
+        return rows[self.tool_rows]
 
     def values(self, row: str) -> tuple[str, ...]:
         """Return SQL for the text of each column, for a row of `messages`."""
@@ -57,9 +83,7 @@ class Index:
             return f"coalesce({row}.tool_name, '')"
         if column == "tool_calls":
             return f"coalesce({row}.tool_calls_text, '')"
-        cap = f"{INDEXED_CHARS}"
-        if self.tool_rows:
-            cap = f"CASE {row}.role WHEN 'tool' THEN {TOOL_INDEXED_CHARS} ELSE {cap} END"
+        cap = f"CASE {row}.role WHEN 'tool' THEN {TOOL_INDEXED_CHARS} ELSE {INDEXED_CHARS} END"
         return f"substr(coalesce({row}.search_text, {row}.content), 1, {cap})"
 
     def changed(self) -> str:
@@ -83,20 +107,20 @@ INDEXES: dict[IndexName, Index] = {
             "messages_fts",
             ("content", "tool_name", "tool_calls"),
             ("unicode61", *ARGUMENTS),
-            tool_rows=True,
+            tool_rows="all",
         ),
         Index(
             "messages_fts_trigram",
             ("content", "tool_name", "tool_calls"),  # what one index finds, every index finds
             ("trigram",),
-            tool_rows=False,
+            tool_rows="none",
             detail="none",
         ),
         Index(
             CJK,
             ("content", "tool_name", "tool_calls"),
             (TOKENIZER, *ARGUMENTS),
-            tool_rows=False,
+            tool_rows="with cjk",
         ),
     )
 }

@@ -24,7 +24,7 @@ def test_the_parts_of_a_plan_share_no_row_and_leave_none_that_matches(tmp_path, 
         question = questions.question(random, list(rows.values()))
         tree = parse(question.typed).tree
         assert tree is not None
-        for tools in (Tools.READ, Tools.READ_WHOLE):
+        for tools in (Tools.CUT, Tools.WHOLE):
             parts = plan(tree, indexes, tools)
             assert len({part.rows for part in parts}) == len(parts)
             seen: dict[str, int] = {}

@@ -6,7 +6,7 @@ import apsw
 import pytest
 
 from core.errors import NotFoundError, QueryError
-from core.search import attempts, candidates, collect
+from core.search import candidates, collect
 from core.search.run import QUERY_TIMEOUT, search
 from core.sources.records import SessionRecord
 from core.store.connection import transaction
@@ -20,7 +20,7 @@ from core.types import (
     TitleSource,
     ToolCall,
 )
-from tests.unit.store.making import add_source, message, store_at, store_messages
+from tests.unit.store.making import add_source, message, store_at, store_messages, verify_indexes
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def test_the_path_is_the_index_that_answered(db):
         ("nginx服务", "cjk", ["a"]),
         ("nginx", "fts5+cjk", ["a", "b"]),
         ("plain", "fts5", ["d"]),
-        ("订阅", "like", ["c"]),
+        ("订阅", "cjk", ["c"]),
         ("->", "like", ["e"]),
         ("lain", "trigram", None),
         ("dst nowhere", "fts5_or", ["e"]),
@@ -272,24 +272,39 @@ def test_the_trash_is_left_out_but_for_what_is_shown_elsewhere(db):
     assert {hit.session for hit in included.hits} == {"s"}
 
 
-def test_tool_rows_are_searched_to_their_end_on_request(db):
+@pytest.mark.parametrize("cjk", [True, False])
+def test_tool_rows_are_searched_to_their_end_on_request(tmp_path, cjk):
+    db = store_at(tmp_path, cjk=cjk)
     store_messages(
         db,
         message("deep", "filler " * 3_000 + "deeptoken 订阅", role=Role.TOOL),
+        message("latin", "filler " * 3_000 + "deeptoken", role=Role.TOOL),
         message("plain", "deeptoken", role=Role.TOOL),
+        message("short", "deeptoken订阅", role=Role.TOOL),
         message("user", "about deeptoken"),
     )
     result = ask(db, "deeptoken")
-    assert sorted(found(result)) == ["plain", "user"]
-    assert result.not_searched == {"cut_tails": 1}
-    for query in ("deeptoken", "deeptoken NOT other"):
+    assert sorted(found(result)) == ["plain", "short", "user"]
+    assert result.not_searched == {"cut_tails": 2}
+    for query, hits in (
+        ("deeptoken", ["deep", "latin", "plain", "short"]),
+        ("deeptoken NOT other", ["deep", "latin", "plain", "short"]),
+        ("deeptoken NOT 订阅", ["latin", "plain"]),
+        ("NOT 订阅", ["latin", "plain"]),
+        ("NOT filler", ["plain", "short"]),
+        ("filler OR 订阅", ["deep", "latin", "short"]),
+        ("订阅", ["deep", "short"]),
+        ("deeptoken订阅", ["deep", "short"]),
+    ):
         tools = ask(db, query, roles=(Role.TOOL,))
-        assert sorted(found(tools)) == ["deep", "plain"]
+        assert sorted(found(tools)) == hits, query
+        assert (tools.total_hits, tools.total_is_exact) == (len(hits), True)
         assert tools.not_searched == {}
-    assert found(ask(db, "订阅", roles=(Role.TOOL,))) == ["deep"]
+    assert "Long tool rows were read to their end" in tools.why
     whole = ask(db, "deeptoken", include=frozenset({"tool"}))
-    assert sorted(found(whole)) == ["deep", "plain", "user"]
-    assert found(ask(db, "订阅")) == []
+    assert sorted(found(whole)) == ["deep", "latin", "plain", "short", "user"]
+    assert found(ask(db, "订阅")) == ["short"]
+    db.close()
 
 
 def test_a_text_is_searched_as_far_as_it_is_indexed(db):
@@ -299,37 +314,51 @@ def test_a_text_is_searched_as_far_as_it_is_indexed(db):
     assert result.not_searched == {"cut_tails": 1}
 
 
-def test_many_tool_rows_with_cjk_are_not_read_for_every_search(db, monkeypatch):
-    monkeypatch.setattr(attempts, "TOOLS_READ_AT_ONCE", 2)
+def test_tool_rows_with_cjk_are_answered_by_the_index_however_many(db):
     store_messages(
         db,
         message("user", "nginx 订阅"),
         message("glued", "nginx订阅 one", role=Role.TOOL),
         message("apart", "nginx apart 订阅", role=Role.TOOL),
-        message("third", "龘 三", role=Role.TOOL),
         message("plain", "nginx one", role=Role.TOOL),
+        *(message(f"t{n}", f"龘 {n} 三", role=Role.TOOL) for n in range(1_100)),
     )
-    result = ask(db, "订阅")
-    assert found(result) == ["user"]
-    assert result.not_searched == {"tool": 3}
-    assert result.messages_searched == 2
-    (left,) = [step for step in result.steps if step.path == "like"]
-    assert (left.hits, left.note) == (None, "not run: tool rows with CJK, when asked for")
-    assert "3 tool rows with CJK were not read" in result.why
-    assert found(ask(db, "nginx")) == ["user", "plain", "apart"]
-    assert found(ask(db, "nginx apart")) == ["apart"]
-    assert sorted(found(ask(db, "nginx NOT apart"))) == ["plain", "user"]
-    assert sorted(found(ask(db, "订阅 OR apart"))) == ["apart", "user"]
-    everything = ask(db, "订阅", include=frozenset({"tool"}))
-    assert sorted(found(everything)) == ["apart", "glued", "user"]
-    assert everything.not_searched == {}
-    last_resort = ask(db, "龘")
-    assert (found(last_resort), last_resort.search_path) == (["third"], "like")
-    assert last_resort.not_searched == {}
-    nothing = ask(db, "没有")
-    assert (found(nothing), nothing.not_searched) == ([], {})
+    for query, path, hits in (
+        ("订阅", "cjk", ["apart", "glued", "user"]),
+        ("1099 三", "cjk", ["t1099"]),
+        ("nginx订阅", "cjk", ["glued", "user"]),
+        ("nginx", "fts5+cjk", ["apart", "glued", "plain", "user"]),
+        ("one NOT 订阅", "fts5", ["plain"]),
+        ("订阅 OR one", "fts5+cjk", ["apart", "glued", "plain", "user"]),
+        ("没有", "cjk", []),
+    ):
+        result = ask(db, query)
+        assert sorted(found(result)) == hits, query
+        assert (result.search_path, result.total_hits) == (path, len(hits)), query
+        assert (result.total_is_exact, result.complete) == (True, True)
+        assert result.not_searched == {}
+        assert result.messages_searched == 1_104
+        assert "were read" not in result.why
+    many = ask(db, "龘")
+    assert (many.search_path, many.total_hits, many.total_is_exact) == ("cjk", 1_100, True)
     assert found(ask(db, "订阅", roles=(Role.USER,))) == ["user"]
-    assert ask(db, "订阅", roles=(Role.USER,)).not_searched == {}
+
+
+def test_a_tool_rows_words_are_found_where_its_last_rewrite_put_them(db):
+    row = message("t", "nginx up", role=Role.TOOL)
+    store_messages(db, row)
+    for content, query, path in (
+        ("nginx服务 up", "nginx", "cjk"),
+        ("服务 up", "服务", "cjk"),
+        ("nginx up again", "nginx", "fts5"),
+        ("again 订阅", "again", "cjk"),
+    ):
+        store_messages(db, replace(row, content=content), rewrites=True)
+        result = ask(db, query)
+        assert (found(result), result.search_path) == (["t"], path)
+        assert (result.total_hits, result.total_is_exact) == (1, True)
+        verify_indexes(db)
+    assert found(ask(db, "nginx")) == found(ask(db, "服务")) == []
 
 
 def test_filters_narrow_hits_totals_and_what_was_searched(db):
@@ -464,21 +493,20 @@ _ENDLESS = (
 )
 
 
-@pytest.mark.parametrize("step", ["count_up_to", "ranked"])
-def test_a_deadline_within_the_ranking_leaves_the_newest(db, monkeypatch, step):
+@pytest.mark.parametrize(("step", "is_counted"), [("count_up_to", False), ("ranked", True)])
+def test_a_deadline_within_the_ranking_leaves_the_newest(db, monkeypatch, step, is_counted):
     store_messages(db, *(message(f"m{n}", "kestrel") for n in range(30)))
     _Slow(monkeypatch, step)
     result = ask(db, "kestrel", limit=3, deadline_s=0.5)
     assert (result.complete, result.reason) == (False, QUERY_TIMEOUT)
     assert found(result) == ["m29", "m28", "m27"]
-    assert result.total_hits >= 3
-    assert result.total_is_exact is False
+    assert result.total_is_exact is is_counted
+    assert result.total_hits == 30 if is_counted else result.total_hits >= 3
 
 
-def test_a_deadline_before_the_first_attempt_is_an_answer_too(db, monkeypatch):
+def test_a_deadline_before_the_first_attempt_is_an_answer_too(db):
     store_messages(db, message("m", "kestrel"))
-    monkeypatch.setattr(attempts, "cjk_tools", lambda db, *_: list(db.execute(_ENDLESS)))
-    result = ask(db, "kestrel", since_ms=0, deadline_s=0.2)
+    result = ask(db, "kestrel", deadline_s=0.0)
     assert (result.complete, result.reason, found(result)) == (False, QUERY_TIMEOUT, [])
 
 

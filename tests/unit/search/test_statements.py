@@ -65,15 +65,32 @@ def test_the_newest_hits_need_no_sorting(db):
         assert not any("TEMP B-TREE" in step for step in plan)
 
 
-def test_tool_rows_with_cjk_are_read_along_their_own_index(db):
-    scans = [
-        plan for sql, plan in plans(db, SearchRequest("订阅")) if "CROSS JOIN messages AS m" in sql
-    ]
-    assert scans
-    for plan in scans:
-        assert "USING COVERING INDEX message_keys_cjk_tools" in plan[0]
+def scans(noted):
+    return [plan for sql, plan in noted if "CROSS JOIN messages AS m" in sql]
+
+
+@pytest.mark.parametrize("query", ["kestrel", "订阅", "kestrel订阅", "kestrel OR 订阅"])
+def test_with_every_index_nothing_is_scanned(db, query):
+    assert scans(plans(db, SearchRequest(query))) == []
+
+
+def test_without_the_cjk_index_tool_rows_with_cjk_are_read_along_their_own(tmp_path):
+    made = store_at(tmp_path, cjk=False)
+    store_messages(made, message("m", "电影订阅"), message("t", "电影订阅", role=Role.TOOL))
+    (plan,) = scans(plans(made, SearchRequest("电影订阅")))
+    assert "USING COVERING INDEX message_keys_cjk_tools" in plan[0]
+    assert plan[1] == "SEARCH m USING INTEGER PRIMARY KEY (rowid=?)"
+    assert not any("TEMP B-TREE" in step for step in plan)
+    made.close()
+
+
+@pytest.mark.parametrize("query", ["kestrel", "订阅", "kestrel OR 订阅"])
+def test_long_tool_rows_are_read_along_their_own_index(db, query):
+    read = scans(plans(db, SearchRequest(query, roles=(Role.TOOL,))))
+    assert read
+    for plan in read:
+        assert "USING COVERING INDEX message_keys_long" in plan[0]
         assert plan[1] == "SEARCH m USING INTEGER PRIMARY KEY (rowid=?)"
-        assert not any("TEMP B-TREE" in step for step in plan)
 
 
 def test_what_is_left_out_is_counted_along_its_own_index(db):

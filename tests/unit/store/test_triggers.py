@@ -1,13 +1,15 @@
 """The indexes follow every change of messages, whatever of them is indexed so far."""
 
+from dataclasses import replace
 from random import Random
 
 import apsw
 import pytest
 
-from core.store import indexes
+from core.store import indexes, keys
 from core.store.connection import transaction
-from core.store.indexes import INDEXES
+from core.store.indexes import CJK, INDEXES
+from core.text import has_cjk
 from core.types import INDEX_NAMES, MessageState, Role
 from tests.unit.store.making import (
     held,
@@ -126,17 +128,41 @@ def test_indexing_a_row_twice_is_what_the_gates_prevent(db):
         verify_indexes(db)
 
 
-def test_tool_rows_are_words_for_the_word_index_alone(db):
+def test_tool_rows_are_in_the_trigram_index_of_no_store(db):
     store_messages(db, message("u", "grep 订阅", role=Role.TOOL, tool_name="Bash"))
-    assert held(db, FTS) == {1}
-    assert held(db, "messages_fts_trigram") == held(db, "messages_fts_cjk") == set()
+    assert [held(db, name) for name in INDEX_NAMES] == [{1}, set(), {1}]
     with transaction(db):
         db.execute("UPDATE messages SET role = 'assistant' WHERE id = 1")
-    assert held(db, "messages_fts_trigram") == held(db, "messages_fts_cjk") == {1}
+    assert [held(db, name) for name in INDEX_NAMES] == [{1}, {1}, {1}]
     with transaction(db):
         db.execute("UPDATE messages SET role = 'tool' WHERE id = 1")
-    assert held(db, "messages_fts_trigram") == held(db, "messages_fts_cjk") == set()
+    assert [held(db, name) for name in INDEX_NAMES] == [{1}, set(), {1}]
     verify_indexes(db)
+
+
+def test_a_tool_row_is_in_the_cjk_index_while_there_is_cjk_in_it(db):
+    first = message("u", "grep 订阅", role=Role.TOOL)
+    store_messages(db, first, message("v", "grep", role=Role.TOOL))
+    assert held(db, CJK) == {1}
+    store_messages(db, replace(first, content="grep nothing"), rewrites=True)
+    assert held(db, CJK) == set()
+    assert ids(db, FTS, "nothing") == [1]
+    verify_indexes(db)
+    store_messages(db, replace(first, content="nginx服务 is back"), rewrites=True)
+    assert held(db, CJK) == {1}
+    assert ids(db, CJK, '"服务"') == [1]
+    assert ids(db, CJK, '"订阅"') == []
+    verify_indexes(db)
+
+
+def test_the_flag_alone_lets_a_tool_row_in_or_out(db):
+    store_messages(db, message("u", "grep 订阅", role=Role.TOOL), message("w", "订阅"))
+    for flags, rows in ((0, {2}), (1, {1, 2})):
+        with transaction(db):
+            db.execute("UPDATE messages SET text_flags = ?", (flags,))
+        assert held(db, CJK) == rows
+        assert held(db, FTS) == {1, 2}
+        verify_indexes(db)
 
 
 def test_superseded_text_is_in_no_index_and_comes_back_with_its_state(db):
@@ -159,16 +185,22 @@ def test_a_change_of_state_that_stays_shown_writes_no_index(db):
 def test_only_the_first_characters_of_a_long_text_are_indexed(db):
     cut = "x " * 131_072  # 262,144 characters
     tool = "y " * 4_096  # 8,192 characters
+    run = "漢" * 8_190
     store_messages(
         db,
         message("long", cut + "beyond"),
         message("tool", tool + "outside", role=Role.TOOL),
         message("fits", cut[:-8] + "within"),
+        message("cjk", run + "電影訂", role=Role.TOOL),
+        message("late", tool + "電影", role=Role.TOOL),
     )
     assert ids(db, FTS, "x") == [1, 3]
     assert ids(db, FTS, "within") == [3]
-    assert ids(db, FTS, "y") == [2]
+    assert ids(db, FTS, "y") == [2, 5]
     assert ids(db, FTS, "beyond OR outside") == []
+    assert held(db, CJK) == {1, 3, 4, 5}
+    assert ids(db, CJK, '"電影"') == [4]
+    assert ids(db, CJK, '"影訂"') == []
     verify_indexes(db)
 
 
@@ -234,17 +266,19 @@ def test_any_history_of_changes_leaves_the_indexes_whole(db, seed):
             )
             with transaction(db):
                 db.execute(
-                    "UPDATE messages SET content = ?, search_text = NULL, role = ?, state = ?"
-                    " WHERE id = ?",
-                    (*model[row], row),
+                    "UPDATE messages SET content = ?, search_text = NULL, role = ?, state = ?,"
+                    " text_flags = ? WHERE id = ?",
+                    (*model[row], has_cjk(model[row][0]), row),
                 )
     fill(db)
     verify_indexes(db)
     shown = {n for n, (_, _, state) in model.items() if state != MessageState.SUPERSEDED}
     spoken = {n for n in shown if model[n][1] != Role.TOOL}
     assert held(db, FTS) == shown
-    assert held(db, "messages_fts_trigram") == held(db, "messages_fts_cjk") == spoken
+    with_cjk = spoken | {n for n in shown if has_cjk(model[n][0])}
+    assert held(db, "messages_fts_trigram") == spoken
+    assert held(db, CJK) == with_cjk
     assert ids(db, FTS, "alpha") == sorted(n for n in shown if "alpha" in model[n][0].split())
-    assert ids(db, "messages_fts_cjk", '"订阅"') == sorted(
-        n for n in spoken if "订阅" in model[n][0]
-    )
+    assert ids(db, CJK, '"订阅"') == sorted(n for n in shown if "订阅" in model[n][0])
+    for index in INDEXES.values():
+        assert index.eligible_of(keys.counts(db)) == len(held(db, index.name))
