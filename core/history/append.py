@@ -12,6 +12,7 @@ import apsw
 from core.history import revise
 from core.history.bodies import Body, Incoming, body, incoming
 from core.history.existing import Existing, existing
+from core.history.staging import insert_rows
 from core.history.tally import Tally
 from core.history.tombstones import without_deleted
 from core.history.upsert import upsert_sessions
@@ -138,23 +139,21 @@ def insert(db: apsw.Connection, source_id: int, messages: list[Incoming]) -> Non
     """Store new bodies and place each in its session."""
     if not messages:
         return
-    db.execute(f"CREATE TEMP TABLE IF NOT EXISTS append_stage({', '.join(_STAGED)})")
-    db.executemany(
-        f"INSERT INTO temp.append_stage VALUES ({', '.join('?' * len(_STAGED))})",
-        ((m.session_id, m.seq, *body(m)) for m in messages),
-    )
+    db.execute(f"CREATE TABLE IF NOT EXISTS staging.arriving({', '.join(_STAGED)})")
+    rows = [(m.session_id, m.seq, *body(m)) for m in messages]
+    insert_rows(db, "staging.arriving", len(_STAGED), rows)
     before = _last_id(db)
     columns = ", ".join(_INTO)
     db.execute(
         f"INSERT INTO messages(source_id, {columns}) SELECT ?, {columns}"
-        " FROM temp.append_stage ORDER BY rowid ON CONFLICT DO NOTHING",
+        " FROM staging.arriving ORDER BY rowid ON CONFLICT DO NOTHING",
         (source_id,),
     )
     if _last_id(db) - before == len(messages):
         _place_in_order(db, messages, before + 1)
     else:
         _place_by_uid(db, source_id)
-    db.execute("DELETE FROM temp.append_stage")
+    db.execute("DELETE FROM staging.arriving")
 
 
 def _last_id(db: apsw.Connection) -> int:
@@ -164,17 +163,15 @@ def _last_id(db: apsw.Connection) -> int:
 
 def _place_in_order(db: apsw.Connection, messages: list[Incoming], first_id: int) -> None:
     """Place bodies that were all new, and so have ids without a gap, in their order."""
-    db.executemany(
-        "INSERT INTO message_placements(session_id, seq, message_id) VALUES (?, ?, ?)",
-        ((m.session_id, m.seq, id_) for id_, m in enumerate(messages, first_id)),
-    )
+    rows = [(m.session_id, m.seq, id_) for id_, m in enumerate(messages, first_id)]
+    insert_rows(db, "message_placements(session_id, seq, message_id)", 3, rows)
 
 
 def _place_by_uid(db: apsw.Connection, source_id: int) -> None:
     """Place staged bodies of which some were stored already."""
     db.execute(
         "INSERT INTO message_placements(session_id, seq, message_id)"
-        " SELECT s.session_id, s.seq, m.id FROM temp.append_stage AS s JOIN messages AS m"
+        " SELECT s.session_id, s.seq, m.id FROM staging.arriving AS s JOIN messages AS m"
         " ON m.source_id = ? AND m.uid = s.uid AND m.content_hash = s.content_hash WHERE true"
         " ON CONFLICT DO NOTHING",
         (source_id,),

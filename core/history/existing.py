@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import apsw
 
 from core.history.bodies import Incoming
+from core.history.staging import insert_rows
 from core.types import MessageState, Origin, Role
 
 
@@ -47,17 +48,15 @@ def existing(
     One statement for the whole batch; a message's own tool calls are read only where the
     incoming one has some, because they lie behind the text.
     """
-    db.execute("CREATE TEMP TABLE IF NOT EXISTS append_probe(session_id, uid, has_calls)")
-    db.executemany(
-        "INSERT INTO temp.append_probe VALUES (?, ?, ?)",
-        ((m.session_id, m.record.uid, bool(m.record.tool_calls)) for m in messages),
-    )
+    db.execute("CREATE TABLE IF NOT EXISTS staging.probes(session_id, uid, has_calls)")
+    probes = [(m.session_id, m.record.uid, bool(m.record.tool_calls)) for m in messages]
+    insert_rows(db, "staging.probes", 3, probes)
     found: dict[tuple[int, str], list[Existing]] = {}
     for session_id, uid, state, *values in db.execute(
         "SELECT p.session_id, p.uid, m.state, m.id, m.content_hash, m.session_id, m.role, m.origin,"
         " m.tool_status, m.tool_call_id, m.model, m.created_at_ms, m.time_quality, m.usage,"
         " CASE WHEN p.has_calls THEN m.tool_calls END, l.seq"
-        " FROM temp.append_probe AS p"
+        " FROM staging.probes AS p"
         " CROSS JOIN messages AS m ON m.source_id = ? AND m.uid = p.uid"
         " LEFT JOIN message_placements AS l"
         " ON l.message_id = m.id AND l.session_id = p.session_id ORDER BY m.id",
@@ -67,5 +66,5 @@ def existing(
         found.setdefault((session_id, uid), []).append(
             Existing(row_id, content_hash, owner, MessageState(state), *others)
         )
-    db.execute("DELETE FROM temp.append_probe")
+    db.execute("DELETE FROM staging.probes")
     return found

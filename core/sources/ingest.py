@@ -1,17 +1,17 @@
 """Reads history into the store: incremental, resumable, and the same however often it runs.
 
-Parsing and writing take turns. `Import.read_batch` parses and touches no store; `write_batch`
-stores what was parsed in one transaction, and with a file's last batch how far it was read. So
-an import may end at any point, by any cause, and the next one brings the store to the same
-rows.
+`Import.read_batch` parses in a thread and touches no store; meanwhile `write_batch` stores what
+was parsed before, in one transaction, and with a file's last batch how far it was read. So an
+import may end at any point, by any cause, and the next one brings the store to the same rows.
 """
 
 import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from typing import TypeVar
 
 import apsw
 
@@ -33,10 +33,9 @@ from core.types import FileReport, ImportReport, IndexName, Progress
 FIRST_BATCH = 1000
 SMALLEST_BATCH = 50
 LARGEST_BATCH = 5000
-AIM_S = 0.12
+AIM_S = 0.2
 """How long a transaction should take; 0.25 s is what another writer may have to wait."""
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -149,13 +148,17 @@ def run_sync(db: apsw.Connection, job: Import) -> Iterator[Progress]:
     """
     with translated(db.filename):
         job.plan(sources.known_files(db), Path(db.filename).parent)
-        try:
-            while (parsed := job.read_batch()) is not None:
-                with transaction(db):
-                    job.write_batch(db, parsed)
-                yield job.progress(parsed)
-        finally:
-            job.close()
+        with ThreadPoolExecutor(1, "parsing") as ahead:
+            reading = ahead.submit(job.read_batch)
+            try:
+                while (parsed := reading.result()) is not None:
+                    reading = ahead.submit(job.read_batch)
+                    with transaction(db):
+                        job.write_batch(db, parsed)
+                    yield job.progress(parsed)
+            finally:
+                wait({reading})
+                job.close()
         with transaction(db):
             job.finish(db)
         yield from backfill.run_sync(db, new_holder(), _unsettled(db))
@@ -170,12 +173,15 @@ async def run(store: Store, job: Import) -> AsyncIterator[Progress]:
         SourceError, StoreError: as `run_sync`.
     """
     known = await store.read(sources.known_files)
-    await _in_thread(job.plan, known, store.path.parent)
+    await _ended(asyncio.create_task(asyncio.to_thread(job.plan, known, store.path.parent)))
+    reading = asyncio.create_task(asyncio.to_thread(job.read_batch))
     try:
-        while (parsed := await _in_thread(job.read_batch)) is not None:
+        while (parsed := await _ended(reading)) is not None:
+            reading = asyncio.create_task(asyncio.to_thread(job.read_batch))
             await store.write(job.write_batch, parsed)
             yield job.progress(parsed)
     finally:
+        await asyncio.wait({reading})
         job.close()
     await store.write(job.finish)
     names = await store.read(_unsettled)
@@ -183,13 +189,12 @@ async def run(store: Store, job: Import) -> AsyncIterator[Progress]:
         yield progress
 
 
-async def _in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run work in a thread; a cancelled caller waits until it has really ended."""
-    task = asyncio.ensure_future(asyncio.to_thread(work, *args, **kwargs))
+async def _ended(work: asyncio.Task[T]) -> T:
+    """Wait for work in a thread; a cancelled caller waits until it has really ended."""
     try:
-        return await asyncio.shield(task)
+        return await asyncio.shield(work)
     except asyncio.CancelledError:
-        await asyncio.wait({task})
+        await asyncio.wait({work})
         raise
 
 
