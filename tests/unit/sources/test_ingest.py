@@ -577,7 +577,7 @@ def test_indexes_are_settled_after_a_large_import(new_store, tmp_path, tokenizer
 
 def test_batches_keep_to_a_size_that_takes_the_time_allowed():
     job = ingest.Import([])
-    job._adapt(1000, 0.5)
+    job._adapt(1000, 0.8)
     assert job._batch_messages == 250
     job._adapt(100, 9.0)
     assert job._batch_messages == 250  # it was not full, and tells nothing
