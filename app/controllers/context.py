@@ -56,6 +56,7 @@ class ContextController(QObject):
         self._session: Session | None = None
         self._family: Lineage | None = None
         self._found = Found()
+        self._is_reading_hits, self._step_awaited = False, 0
         self._query = self._sought = ""
         self._marker: runs.Marker = runs.no_marks
         self._drawing = Drawing(self._transcript, pane.transcript, tasks, self._show_places)
@@ -115,6 +116,7 @@ class ContextController(QObject):
             self._found = Found()
         self._session, self._family, self._query = loaded.session, loaded.family, query
         self._sought = ""
+        self._step_awaited = 0
         self._clips.session = loaded.session
         self._marker = partial(find_marks, parse(query)) if query.strip() else runs.no_marks
         self._drawing.begin(loaded.session, self._marker)
@@ -125,6 +127,7 @@ class ContextController(QObject):
     async def _show_opened(self) -> None:
         await self._drawing.now(Wish(centre=self._transcript.page.anchor_id))
         if self._session is not None:
+            self._is_reading_hits = True
             self._tasks.start("context-outline", self._fill_outline(self._session, self._query))
 
     async def _fill_outline(self, session: Session, query: str) -> None:
@@ -132,6 +135,9 @@ class ContextController(QObject):
         if found is not None:
             self._found = await asyncio.to_thread(outline.with_entries, found, self._marker)
             self._show_places()
+        step, self._is_reading_hits, self._step_awaited = self._step_awaited, False, 0
+        if step:
+            self._step(step)
 
     async def _read(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:
         """Return what `work` reads; an expected error is shown, and None returned."""
@@ -192,6 +198,8 @@ class ContextController(QObject):
         if match is not None:
             self._pane.transcript.show_match(*match)
             self._show_places()
+        elif not self._sought and self._is_reading_hits:
+            self._step_awaited = step
         elif not self._sought and self._found.hits and self._session is not None:
             hits = self._found.hits
             now = self._transcript.current_number(self._found.numbers)

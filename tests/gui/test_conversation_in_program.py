@@ -1,12 +1,14 @@
 """The conversation within the whole program: the way back, and the keys of the menus."""
 
 import json
+import threading
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
+from app.controllers import outline
 from tests.gui.conftest import until
 
 
@@ -99,3 +101,26 @@ def test_leaving_while_a_conversation_is_being_opened_leaves_nothing_behind(run,
 
     names = ("context", "context-more", "context-draw", "context-outline", "context-warm")
     assert not any(reading.tasks.running(name) for name in names)
+
+
+def test_a_step_to_the_next_match_waits_for_hits_that_are_still_read(run, reading, monkeypatch):
+    may_read, find = threading.Event(), outline.find_in_session
+
+    def find_late(*args):
+        assert may_read.wait(10)
+        return find(*args)
+
+    monkeypatch.setattr(outline, "find_in_session", find_late)
+
+    hits = reading.window.models.hits
+    hit = next(h for row in (1, 2) if (h := hits.hit(row)).message == "f20")
+
+    async def step_early():
+        reading.context.open_message(hit.message_id, hit.session_id, "订阅")
+        await until(lambda: reading.tasks.running("context-outline"))
+        reading.window.actions_by_name["find_next"].trigger()
+        assert anchor(reading) == 20
+        may_read.set()
+        await until(lambda: anchor(reading) == 30)
+
+    run(step_early())
