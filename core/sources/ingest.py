@@ -6,10 +6,12 @@ import may end at any point, by any cause, and the next one brings the store to 
 """
 
 import asyncio
+import gc
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -35,6 +37,9 @@ SMALLEST_BATCH = 50
 LARGEST_BATCH = 5000
 AIM_S = 0.2
 """How long a transaction should take; 0.25 s is what another writer may have to wait."""
+
+COLLECTED_AT = 20_000
+"""New objects after which Python looks for cycles; at its own 700 that took a twentieth."""
 
 T = TypeVar("T")
 
@@ -146,7 +151,7 @@ def run_sync(db: apsw.Connection, job: Import) -> Iterator[Progress]:
         SourceError: there is no such kind.
         StoreError: the store cannot be written.
     """
-    with translated(db.filename):
+    with translated(db.filename), _rare_collections():
         job.plan(sources.known_files(db), Path(db.filename).parent)
         with ThreadPoolExecutor(1, "parsing") as ahead:
             reading = ahead.submit(job.read_batch)
@@ -162,6 +167,17 @@ def run_sync(db: apsw.Connection, job: Import) -> Iterator[Progress]:
         with transaction(db):
             job.finish(db)
         yield from backfill.run_sync(db, new_holder(), _unsettled(db))
+
+
+@contextmanager
+def _rare_collections() -> Iterator[None]:
+    """Let Python look for cycles less often: records have none, and there are very many."""
+    before = gc.get_threshold()
+    gc.set_threshold(before[0] and max(before[0], COLLECTED_AT), *before[1:])  # 0 is never
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 async def run(store: Store, job: Import) -> AsyncIterator[Progress]:
