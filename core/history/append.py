@@ -1,7 +1,7 @@
 """Storing what a reader yields, so that storing it again changes nothing.
 
 A message is the same when source, uid and content hash are; any retry is harmless. All new
-bodies of a batch go in by one INSERT … SELECT, because FTS5 writes a segment per statement.
+bodies of a batch go in by one statement, because FTS5 writes a segment for each.
 """
 
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ import apsw
 from core.history import revise
 from core.history.bodies import Body, Incoming, body, incoming
 from core.history.existing import Existing, existing
-from core.history.staging import insert_rows
+from core.history.rows import value_lists
 from core.history.tally import Tally
 from core.history.tombstones import without_deleted
 from core.history.upsert import upsert_sessions
@@ -131,29 +131,20 @@ def _meet_again(
     return True
 
 
-_STAGED = ("session_id", "seq", *Body._fields)
-_INTO = ("session_id", *Body._fields)
+_COLUMNS = ("source_id", "session_id", *Body._fields)
+_INSERT = f"INSERT INTO messages({', '.join(_COLUMNS)}) VALUES "
 
 
 def insert(db: apsw.Connection, source_id: int, messages: list[Incoming]) -> None:
     """Store new bodies and place each in its session."""
-    if not messages:
-        return
-    db.execute(f"CREATE TABLE IF NOT EXISTS staging.arriving({', '.join(_STAGED)})")
-    rows = [(m.session_id, m.seq, *body(m)) for m in messages]
-    insert_rows(db, "staging.arriving", len(_STAGED), rows)
     before = _last_id(db)
-    columns = ", ".join(_INTO)
-    db.execute(
-        f"INSERT INTO messages(source_id, {columns}) SELECT ?, {columns}"
-        " FROM staging.arriving ORDER BY rowid ON CONFLICT DO NOTHING",
-        (source_id,),
-    )
+    rows = [(source_id, m.session_id, *body(m)) for m in messages]
+    for values in value_lists(rows):
+        db.execute(f"{_INSERT}{values.text} ON CONFLICT DO NOTHING", values.bindings)
     if _last_id(db) - before == len(messages):
         _place_in_order(db, messages, before + 1)
     else:
-        _place_by_uid(db, source_id)
-    db.execute("DELETE FROM staging.arriving")
+        _place_by_uid(db, source_id, messages)
 
 
 def _last_id(db: apsw.Connection) -> int:
@@ -164,17 +155,19 @@ def _last_id(db: apsw.Connection) -> int:
 def _place_in_order(db: apsw.Connection, messages: list[Incoming], first_id: int) -> None:
     """Place bodies that were all new, and so have ids without a gap, in their order."""
     rows = [(m.session_id, m.seq, id_) for id_, m in enumerate(messages, first_id)]
-    insert_rows(db, "message_placements(session_id, seq, message_id)", 3, rows)
+    for values in value_lists(rows):
+        db.execute(
+            "INSERT INTO message_placements(session_id, seq, message_id) VALUES " + values.text,
+            values.bindings,
+        )
 
 
-def _place_by_uid(db: apsw.Connection, source_id: int) -> None:
-    """Place staged bodies of which some were stored already."""
-    db.execute(
-        "INSERT INTO message_placements(session_id, seq, message_id)"
-        " SELECT s.session_id, s.seq, m.id FROM staging.arriving AS s JOIN messages AS m"
-        " ON m.source_id = ? AND m.uid = s.uid AND m.content_hash = s.content_hash WHERE true"
-        " ON CONFLICT DO NOTHING",
-        (source_id,),
+def _place_by_uid(db: apsw.Connection, source_id: int, messages: list[Incoming]) -> None:
+    """Place bodies of which some were stored already."""
+    db.executemany(
+        "INSERT INTO message_placements(session_id, seq, message_id) SELECT ?, ?, id FROM messages"
+        " WHERE source_id = ? AND uid = ? AND content_hash = ? ON CONFLICT DO NOTHING",
+        [(m.session_id, m.seq, source_id, m.record.uid, m.content_hash) for m in messages],
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import apsw
 
 from core.history.bodies import Incoming
-from core.history.staging import insert_rows
+from core.history.rows import value_lists
 from core.types import MessageState, Origin, Role
 
 
@@ -40,6 +40,18 @@ class Existing:
         return self.role == Role.USER and self.origin == Origin.HUMAN
 
 
+_FIND = """
+WITH probes(session_id, uid, has_calls) AS (VALUES {probes})
+SELECT p.session_id, p.uid, m.state, m.id, m.content_hash, m.session_id, m.role, m.origin,
+  m.tool_status, m.tool_call_id, m.model, m.created_at_ms, m.time_quality, m.usage,
+  CASE WHEN p.has_calls THEN m.tool_calls END, l.seq
+FROM probes AS p
+CROSS JOIN messages AS m ON m.source_id = ? AND m.uid = p.uid
+LEFT JOIN message_placements AS l ON l.message_id = m.id AND l.session_id = p.session_id
+ORDER BY m.id
+"""
+
+
 def existing(
     db: apsw.Connection, source_id: int, messages: Sequence[Incoming]
 ) -> dict[tuple[int, str], list[Existing]]:
@@ -48,23 +60,14 @@ def existing(
     One statement for the whole batch; a message's own tool calls are read only where the
     incoming one has some, because they lie behind the text.
     """
-    db.execute("CREATE TABLE IF NOT EXISTS staging.probes(session_id, uid, has_calls)")
     probes = [(m.session_id, m.record.uid, bool(m.record.tool_calls)) for m in messages]
-    insert_rows(db, "staging.probes", 3, probes)
     found: dict[tuple[int, str], list[Existing]] = {}
-    for session_id, uid, state, *values in db.execute(
-        "SELECT p.session_id, p.uid, m.state, m.id, m.content_hash, m.session_id, m.role, m.origin,"
-        " m.tool_status, m.tool_call_id, m.model, m.created_at_ms, m.time_quality, m.usage,"
-        " CASE WHEN p.has_calls THEN m.tool_calls END, l.seq"
-        " FROM staging.probes AS p"
-        " CROSS JOIN messages AS m ON m.source_id = ? AND m.uid = p.uid"
-        " LEFT JOIN message_placements AS l"
-        " ON l.message_id = m.id AND l.session_id = p.session_id ORDER BY m.id",
-        (source_id,),
-    ):
-        row_id, content_hash, owner, *others = values
-        found.setdefault((session_id, uid), []).append(
-            Existing(row_id, content_hash, owner, MessageState(state), *others)
-        )
-    db.execute("DELETE FROM staging.probes")
+    for values in value_lists(probes):
+        for session_id, uid, state, *others in db.execute(
+            _FIND.format(probes=values.text), (*values.bindings, source_id)
+        ):
+            row_id, content_hash, owner, *rest = others
+            found.setdefault((session_id, uid), []).append(
+                Existing(row_id, content_hash, owner, MessageState(state), *rest)
+            )
     return found

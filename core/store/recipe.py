@@ -115,10 +115,6 @@ def set_up(
     for pragma in (*RECIPE, cache):
         if pragma.name != "journal_mode" or not _is_immutable(db):
             _set(db, pragma)
-    if cache is WRITER_CACHE:
-        # Rows on their way in wait here. A temporary table would go through a file, and have
-        # each page overwritten when it is emptied.
-        db.execute("ATTACH ':memory:' AS staging")
     if tokenizer is not None:
         _load_if_possible(db, tokenizer)
 
