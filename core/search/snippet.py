@@ -20,6 +20,7 @@ _ESCAPE = re.compile(_ESCAPES)
 _BLANK = re.compile(r"[\s\x00-\x1f\x7f-\x9f]")
 _BLANKS = _BLANK.pattern
 _GAP = re.compile(rf"(?:{_ESCAPES}|(?! ){_BLANKS}|{_BLANKS}{{2}})(?:{_ESCAPES}|{_BLANKS})*")
+_UNEVEN = re.compile(r"[^\S ]|[\x00-\x1f\x7f-\x9f]|  ")  # where there may be a gap
 _INVISIBLE_END = re.compile(rf"(?:{_ESCAPES}|[\x00-\x20\x7f-\xa0\u00ad\u061c\u180e\u200b-\u200f"
                             r"\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb])+\Z")  # fmt: skip
 
@@ -150,7 +151,16 @@ def _cut_behind(content: str, start: int, reached: int) -> int:
     return end_of(content, max(end, reached))
 
 
+def _as_it_is(content: str, start: int, end: int, marks: Sequence[Range]) -> Snippet:
+    lead, tail = "… " if start > 0 else "", "…" if end < len(content) else ""
+    shift = len(lead) - start
+    moved = tuple((first + shift, last + shift) for first, last in marks)
+    return Snippet(f"{lead}{content[start:end]}{tail}", moved)
+
+
 def _on_one_line(content: str, start: int, end: int, marks: Sequence[Range]) -> Snippet:
+    if _UNEVEN.search(content, start, end) is None:
+        return _as_it_is(content, start, end, marks)
     kept = ["… "] if start > 0 else []
     length = sum(map(len, kept))
     moved = {}  # from each edge of a mark to its place in the snippet
