@@ -62,8 +62,8 @@ class Output:
         self.out.write(printable(text) + "\n")
 
     def marked(self, before: str, text: str, marks: tuple[tuple[int, int], ...]) -> None:
-        """Print `text` after `before`, on one line, its marks coloured on a terminal."""
-        parts, at = [one_line(before), " "] if before else [], 0
+        """Print `text` behind `before`, on one line, its marks coloured on a terminal."""
+        parts, at = [_flat(before)], 0
         colour = self.out.isatty()
         for start, end in marks:
             parts.append(_flat(text[at:start]))
@@ -71,7 +71,7 @@ class Output:
             parts.append(f"{_MARK_ON}{found}{_MARK_OFF}" if colour else found)
             at = end
         parts.append(_flat(text[at:]))
-        self.out.write("".join(parts) + "\n")
+        self.out.write("".join(parts).rstrip() + "\n")
 
     def note(self, text: str) -> None:
         """Print a remark to standard error, unless told to be quiet."""

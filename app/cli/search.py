@@ -139,10 +139,10 @@ def _print(result: SearchResult, request: SearchRequest, output: Output) -> None
             output.marked("", f"{hit.title or '(untitled)'}  [{hit.source} · {hit.session}]", ())
         when = words.local_time(hit.created_at_ms)
         state = "" if hit.state.value == "active" else f" ({hit.state.value.replace('_', ' ')})"
-        output.marked(f"  {when}  {hit.role.value}{state}  {hit.message}", "", ())
-        output.marked("   ", hit.snippet, hit.marks)
+        output.marked("", f"  {when}  {hit.role.value}{state}  {hit.message}", ())
+        output.marked("    ", hit.snippet, hit.marks)
     for match in result.title_matches:
-        output.marked("title:", f"{match.title}  [{match.source} · {match.ref}]", ())
+        output.marked("title: ", f"{match.title}  [{match.source} · {match.ref}]", ())
     shown = request.offset + len(result.hits)
     if result.hits and shown < result.total_hits:
         output.note(f"{shown} of {result.total_hits} shown; more with --offset {shown}")

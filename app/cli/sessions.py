@@ -59,8 +59,8 @@ def run(args: argparse.Namespace, output: Output) -> int:
         when = words.local_time(session.last_active_at_ms)
         count = words.plural(session.message_count, "message")
         place = f" · {session.project}" if session.project else ""
-        output.marked(when, session.title or "(untitled)", ())
-        output.marked("   ", f"{session.source}{place} · {count} · {session.ref}", ())
+        output.marked(f"{when}  ", session.title or "(untitled)", ())
+        output.marked("    ", f"{session.source}{place} · {count} · {session.ref}", ())
     output.note(f"{len(page.sessions):,} of {words.plural(page.total, 'session')}")
     if page.next:
         output.note(f"more with --after {page.next}")

@@ -156,11 +156,11 @@ def _print_message(message: Message, output: Output) -> None:
         label += f" [{message.state.value}]"
     output.line()
     when = words.local_time(message.created_at_ms)
-    output.marked(f"#{message.number}", f"{label}  {when}  {message.uid}", ())
+    output.marked(f"#{message.number} ", f"{label}  {when}  {message.uid}", ())
     if message.content:
         output.line(message.content)
     for call in message.tool_calls:
-        output.marked("  →", f"{call.name} {call.arguments} ({call.status.value})", ())
+        output.marked("  → ", f"{call.name} {call.arguments} ({call.status.value})", ())
     if message.truncated:
         output.line(
             f"… {message.content_length - len(message.content):,} more characters: "

@@ -78,6 +78,14 @@ def test_status_tells_the_store_the_indexes_and_the_tokenizer(filled):
     assert status["tokenizer"]["loads"] is True
 
 
+def test_status_in_words_names_every_source_and_where_it_was_read(filled):
+    told = filled("status").out
+
+    for name in ("Claude Code (claude-code)", "Codex (codex)", "ChatGPT (chatgpt)", "Hermes (her"):
+        assert name in told
+    assert str(filled.home.parent) in told
+
+
 def test_check_asks_every_index(filled):
     finished = filled("check", "--json")
 
