@@ -90,5 +90,9 @@ def _print(found: StoreStatus, output: Output) -> None:
         sessions, run_at = source.get("sessions"), source.get("last_run_at_ms")
         count = f", {words.plural(sessions, 'session')}" if isinstance(sessions, int) else ""
         when = f", read {words.local_time(run_at)}" if isinstance(run_at, int) else ""
-        output.marked("Source     ", f"{source['display_name']} ({source['kind']}){count}{when}", ())
+        output.marked(
+            "Source     ",
+            f"{source['display_name'] or source['kind']} ({source['kind']}){count}{when}",
+            (),
+        )
         output.marked("           ", str(source["root"]), ())
