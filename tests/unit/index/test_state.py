@@ -40,7 +40,8 @@ def test_a_holder_that_is_not_heard_of_has_lost_its_work(db):
     first, second = new_holder(), new_holder()
     assert take(db, first)
     with transaction(db):
-        db.execute("UPDATE index_state SET heartbeat_at_ms = heartbeat_at_ms - ?", (HEARTBEAT_MS,))
+        long_ago = HEARTBEAT_MS + 1
+        db.execute("UPDATE index_state SET heartbeat_at_ms = heartbeat_at_ms - ?", (long_ago,))
     assert take(db, second)
     assert not take(db, first)
 
