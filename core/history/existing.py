@@ -46,7 +46,7 @@ SELECT p.session_id, p.uid, m.state, m.id, m.content_hash, m.session_id, m.role,
   m.tool_status, m.tool_call_id, m.model, m.created_at_ms, m.time_quality, m.usage,
   CASE WHEN p.has_calls THEN m.tool_calls END, l.seq
 FROM probes AS p
-CROSS JOIN messages AS m ON m.source_id = ? AND m.uid = p.uid
+CROSS JOIN messages AS m INDEXED BY sqlite_autoindex_messages_1 ON m.source_id = ? AND m.uid = p.uid
 LEFT JOIN message_placements AS l ON l.message_id = m.id AND l.session_id = p.session_id
 ORDER BY m.id
 """
