@@ -36,7 +36,7 @@ EXPECTED = {
     "cell_size_check": 1,
     "mmap_size": 0,
     "journal_size_limit": 64 * 1024 * 1024,
-    "wal_autocheckpoint": 1000,
+    "wal_autocheckpoint": 4000,
 }
 
 
