@@ -192,11 +192,6 @@ def code_families() -> list[str]:
     return [*_platform_families()[1], mono]
 
 
-def code_family() -> str:
-    """Return the families for code as a `font-family` value."""
-    return ", ".join(f"'{name}'" for name in code_families())
-
-
 def points(step: str) -> float:
     """Return the size of a type step in points, text scale included where it applies."""
     base = STEPS_PT.get(step, STEPS_PT["ui"])

@@ -65,10 +65,6 @@ class FilterController(QObject):
             until,
         )
 
-    def is_active(self) -> bool:
-        """Tell whether anything is narrowed."""
-        return any(chip.chosen_keys() for chip in self._bar.chips())
-
     def refresh(self) -> None:
         """Read anew what can be chosen."""
         self._tasks.start("filters", self._load())
