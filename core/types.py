@@ -230,6 +230,8 @@ class SearchRequest:
 
     `after` is the `next` of an earlier answer: the page that follows it, in the store as it
     was then; it goes before `offset`. `inside_words` finds terms within longer words too.
+    `everything` leaves nothing out and asks no index: every message is read to its end, with
+    what was taken back, hidden or trashed, and with reasoning; words are found inside words.
     """
 
     query: str
@@ -246,6 +248,7 @@ class SearchRequest:
     deadline_s: float = 3.0
     after: str | None = None
     inside_words: bool = False
+    everything: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,7 +312,11 @@ class SearchStep:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """An answer with its path: what answered, why, over how much, and whether it is whole."""
+    """An answer with its path: what answered, why, over how much, and whether it is whole.
+
+    `inside_words` counts further messages that hold the words inside longer ones only; None
+    where that is not offered or could not be counted in time.
+    """
 
     query: str
     understood: str
@@ -329,6 +336,99 @@ class SearchResult:
     title_matches: tuple[Session, ...] = ()
     steps: tuple[SearchStep, ...] = ()
     next: str | None = None
+    inside_words: int | None = None
+
+
+RecallMode = Literal["discover", "read", "scroll", "browse"]
+RecallDetail = Literal["adaptive", "full"]
+
+
+@dataclass(frozen=True, slots=True)
+class RecallRequest:
+    """A question to recall; what is given decides the mode, the first of these that fits.
+
+    `session` and `around` (a message's uid): scroll. `session`: read. `query`: discover.
+    Nothing: browse. `current_session` is the session that asks: what it still has before it
+    is not told to it again. `exclude_sessions` leaves out those lineages, at most 20.
+    """
+
+    query: str = ""
+    session: str | None = None
+    around: str | None = None
+    window: int = 5
+    limit: int = 3
+    sort: Sort = "relevance"
+    detail: RecallDetail = "adaptive"
+    roles: tuple[Role, ...] = (Role.USER, Role.ASSISTANT)
+    sources: tuple[str, ...] = ()
+    projects: tuple[str, ...] = ()
+    since_ms: int | None = None
+    until_ms: int | None = None
+    exclude_sessions: tuple[str, ...] = ()
+    current_session: str | None = None
+    deadline_s: float = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class RecallMatch:
+    """Why a session is among the results: a message of it, or its title.
+
+    `role` is None and `snippet` the title when the title matches; `message` is then the
+    session's first message, None where there is none. `marks` are ranges of `snippet`.
+    """
+
+    message: str | None
+    role: Role | None
+    snippet: str
+    marks: tuple[tuple[int, int], ...]
+    created_at_ms: int | None
+    model: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class RecallResult:
+    """One session of an answer, with as much of it as its mode shows.
+
+    `opening` and `resolution` are its first and last messages, `messages` what is between or
+    around the anchor; no message is in two of them. `before` and `after` count the visible
+    messages on each side of `messages` (for read: `before` is 0, `after` what is left out
+    between `opening` and `resolution`). `lineage` is the ref of the oldest session of its
+    lineage; `link` names the session and the anchor.
+    """
+
+    session: Session
+    lineage: str
+    link: str
+    match: RecallMatch | None = None
+    opening: tuple[Message, ...] = ()
+    messages: tuple[Message, ...] = ()
+    resolution: tuple[Message, ...] = ()
+    before: int = 0
+    after: int = 0
+    is_whole: bool = False  # opening, window and resolution are there, not the anchor alone
+    preview: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RecallAnswer:
+    """What recall answers, with the path that led to it.
+
+    `search` is the search behind a discovery (its hits are in `results`), else None.
+    `left_out` counts lineages found but not shown, by reason: current_lineage, excluded,
+    hidden_kind, beyond_limit. `warnings` are sentences: an anchor found in a descendant,
+    a cut list. `hint` says what to try when nothing was found.
+    """
+
+    mode: RecallMode
+    results: tuple[RecallResult, ...]
+    complete: bool
+    reason: str | None
+    elapsed_ms: float
+    index_status: Mapping[str, IndexStatus]
+    search: SearchResult | None = None
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    hint: str = ""
 
 
 @dataclass(frozen=True, slots=True)
