@@ -71,7 +71,19 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
     Exits with 2 after saying what was wrong.
     """
-    from app.cli import backfill, check, imports, install, search, sessions, show, sources, status
+    from app.cli import (
+        backfill,
+        check,
+        imports,
+        install,
+        recall,
+        search,
+        searches,
+        sessions,
+        show,
+        sources,
+        status,
+    )
 
     shared = global_options()
     parser = _Parser(
@@ -85,7 +97,19 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     )
     parser.set_defaults(run=None)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=_Parser)
-    for module in (sources, imports, search, show, sessions, status, backfill, check, install):
+    for module in (
+        sources,
+        imports,
+        search,
+        searches,
+        recall,
+        show,
+        sessions,
+        status,
+        backfill,
+        check,
+        install,
+    ):
         module.add_to(commands, shared)
     result = parser.parse_args(arguments)
     for name, default in (("data_dir", None), ("profile", None), ("json", False), ("quiet", False)):

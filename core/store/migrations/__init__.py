@@ -5,9 +5,12 @@ from collections.abc import Callable
 import apsw
 
 from core.errors import SchemaTooNewError
-from core.store.migrations import m0001_initial
+from core.store.migrations import m0001_initial, m0002_saved_searches
 
-STEPS: tuple[Callable[[apsw.Connection], None], ...] = (m0001_initial.upgrade,)
+STEPS: tuple[Callable[[apsw.Connection], None], ...] = (
+    m0001_initial.upgrade,
+    m0002_saved_searches.upgrade,
+)
 NEWEST = len(STEPS)
 
 

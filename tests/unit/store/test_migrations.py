@@ -3,16 +3,19 @@
 import apsw
 import pytest
 
+from core.history import saved_searches
 from core.store import migrations, recipe
-from core.store.connection import open_store, open_writer
+from core.store.connection import open_store, open_writer, transaction
 from core.store.indexes import INDEXES
+from core.store.migrations import m0001_initial
 from core.types import INDEX_NAMES
 from tests.unit.store.making import path_at, store_at
 
 TABLES = {
     "sources", "source_files", "sessions", "messages", "message_placements", "message_keys",
     "message_counts", "session_counts", "tombstones", "index_state", "index_queue", "operations",
-    "jobs", "settings", "meta", "messages_fts", "messages_fts_trigram", "sessions_fts",
+    "jobs", "settings", "meta", "saved_searches", "messages_fts", "messages_fts_trigram",
+    "sessions_fts",
 }  # fmt: skip
 
 
@@ -54,8 +57,28 @@ def test_a_new_store_has_every_table(path):
 def test_opening_an_older_store_brings_it_up_to_date(path, monkeypatch):
     extend(monkeypatch, second)
     db = open_store(path, None)
-    assert (db.pragma("user_version"), later_tables(db)) == (2, ["later"])
+    assert (db.pragma("user_version"), later_tables(db)) == (3, ["later"])
     assert db.execute("SELECT count(*) FROM sources").get == 1
+    db.close()
+
+
+def test_a_store_of_the_first_schema_keeps_what_it_holds_and_can_save_searches(
+    tmp_path, monkeypatch
+):
+    with monkeypatch.context() as older:
+        older.setattr(migrations, "STEPS", (m0001_initial.upgrade,))
+        older.setattr(migrations, "NEWEST", 1)
+        db = store_at(tmp_path)
+        assert db.pragma("user_version") == 1
+        assert db.execute("SELECT count(*) FROM sqlite_schema WHERE name LIKE 'saved%'").get == 0
+        db.close()
+    db = open_store(path_at(tmp_path), None)
+    assert db.pragma("user_version") == 2
+    assert db.execute("SELECT kind FROM sources").get == "claude-code"
+    with transaction(db):
+        saved_searches.save(db, "tools", "osaka", at_ms=1)
+    assert [each.name for each in saved_searches.saved(db)] == ["tools"]
+    assert db.pragma("integrity_check") == "ok"
     db.close()
 
 
@@ -64,7 +87,7 @@ def test_a_step_that_fails_leaves_the_old_store(path, monkeypatch):
     with pytest.raises(apsw.FullError):
         open_store(path, None)
     db = open_writer(path, tokenizer=None)
-    assert (db.pragma("user_version"), later_tables(db)) == (1, [])
+    assert (db.pragma("user_version"), later_tables(db)) == (2, [])
     with recipe.immediate(db):
         second(db)
     db.close()
