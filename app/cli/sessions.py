@@ -6,8 +6,8 @@ from typing import Any
 
 from app.cli import words
 from app.cli.arguments import DONE, comma_list, positive
+from app.cli.documents import session_document
 from app.cli.output import Output
-from app.cli.show import session_as_json
 from app.cli.store_access import reading
 from core.search.times import parse_time
 from core.types import SessionFilter
@@ -52,7 +52,7 @@ def run(args: argparse.Namespace, output: Output) -> int:
     with reading(args) as db:
         page = list_sessions(db, wanted, limit=limit, after=args.after)
     if output.as_json:
-        sessions = [session_as_json(session) for session in page.sessions]
+        sessions = [session_document(session) for session in page.sessions]
         output.document({"sessions": sessions, "next": page.next, "total": page.total})
         return DONE
     for session in page.sessions:

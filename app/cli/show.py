@@ -5,6 +5,7 @@ from typing import Any
 
 from app.cli import words
 from app.cli.arguments import DONE, natural, positive
+from app.cli.documents import message_document, part_document, session_document
 from app.cli.output import Output
 from app.cli.store_access import reading
 from core.types import Message, Session
@@ -46,8 +47,8 @@ def _show_page(db: Any, session: Session, args: argparse.Namespace, output: Outp
     if output.as_json:
         output.document(
             {
-                "session": session_as_json(session),
-                "messages": [message_as_json(message) for message in messages],
+                "session": session_document(session),
+                "messages": [message_document(message) for message in messages],
                 "next": following,
             }
         )
@@ -68,73 +69,12 @@ def _show_part(db: Any, session: Session, args: argparse.Namespace, output: Outp
     text, total = message_text(db, message.id, offset=args.offset, chars=chars)
     following = args.offset + len(text) if args.offset + len(text) < total else None
     if output.as_json:
-        output.document(
-            {
-                "session": session.ref,
-                "message": message.uid,
-                "offset": args.offset,
-                "chars": len(text),
-                "total_chars": total,
-                "text": text,
-                "next": following,
-            }
-        )
+        output.document(part_document(session, message, text, args.offset, total))
         return DONE
     output.line(text)
     if following is not None:
         output.note(f"{following:,} of {total:,} characters; more with --offset {following}")
     return DONE
-
-
-def session_as_json(session: Session) -> dict[str, Any]:
-    """Return a session in the shape of the command-line contract."""
-    return {
-        "session": session.ref,
-        "title": session.title,
-        "title_source": session.title_source.value,
-        "source": session.source,
-        "kind": session.kind.value,
-        "project": session.project,
-        "model": session.model,
-        "cwd": session.cwd,
-        "git_repo_root": session.git_repo_root,
-        "git_branch": session.git_branch,
-        "started_at_ms": session.started_at_ms,
-        "last_active_at_ms": session.last_active_at_ms,
-        "message_count": session.message_count,
-        "user_turn_count": session.user_turn_count,
-        "parent": session.parent_ref,
-        "relation": session.relation.value if session.relation else None,
-        "archived_at_ms": session.archived_at_ms,
-        "pinned_at_ms": session.pinned_at_ms,
-        "end_reason": session.end_reason,
-    }
-
-
-def message_as_json(message: Message) -> dict[str, Any]:
-    """Return a message in the shape of the command-line contract."""
-    return {
-        "message": message.uid,
-        "number": message.number,
-        "role": message.role.value,
-        "origin": message.origin.value,
-        "state": message.state.value,
-        "created_at_ms": message.created_at_ms,
-        "time_quality": message.time_quality.value,
-        "model": message.model,
-        "content": message.content,
-        "content_length": message.content_length,
-        "truncated": message.truncated,
-        "reasoning": message.reasoning,
-        "tool_calls": [
-            {"id": c.id, "name": c.name, "arguments": c.arguments, "status": c.status.value}
-            for c in message.tool_calls
-        ],
-        "tool_call_id": message.tool_call_id,
-        "tool_name": message.tool_name,
-        "tool_status": message.tool_status.value if message.tool_status else None,
-        "media_refs": list(message.media_refs),
-    }
 
 
 def _print_header(session: Session, output: Output) -> None:

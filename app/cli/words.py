@@ -4,7 +4,7 @@ from datetime import datetime
 
 from core.types import SearchResult
 
-_PATHS = {
+PATHS = {
     "cjk": "CJK index",
     "fts5": "word index",
     "fts5+cjk": "CJK and word index",
@@ -43,7 +43,7 @@ def answer(result: SearchResult) -> str:
     """Return one line: which index answered, how much, how fast, over what."""
     about = "" if result.total_is_exact else "up to "
     parts = [
-        _PATHS[result.search_path],
+        PATHS[result.search_path],
         about + plural(result.total_hits, "hit") + f" in {result.messages_searched:,} messages",
         f"{result.elapsed_ms:.1f} ms",
         "complete" if result.complete else f"partial ({result.reason})",

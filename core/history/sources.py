@@ -78,6 +78,12 @@ def known_files(db: apsw.Connection) -> dict[str, list[KnownFile]]:
     return found
 
 
+def is_read_whole(db: apsw.Connection) -> bool:
+    """Tell whether every file that an import began was read to its end, as far as it is there."""
+    unfinished = "SELECT EXISTS (SELECT 1 FROM source_files WHERE state IN ('reading', 'failed'))"
+    return not db.execute(unfinished).get
+
+
 def save_file(db: apsw.Connection, source_id: int, reading: FileReading) -> None:
     """Store how far a file was read, in the transaction that stores what was read."""
     db.execute(
