@@ -12,6 +12,7 @@ import math
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -19,7 +20,8 @@ from typing import Any
 from tests.bench import vocabulary
 from tests.bench.vocabulary import Vocabulary
 
-STARTED_S = 1_767_225_600  # 2026-01-01
+ENDS_S = 1_767_225_600  # 2026-01-01: times to come are no times to an import
+SPAN_S = 2 * 365 * 86_400  # that all of a history lies in, however much of it there is
 PROJECTS = ("backend", "webapp", "notes", "infra", "crawler", "媒体库", "docs", "ml")
 CJK_SESSIONS = 0.53
 # How often a message of a CJK session holds CJK: outputs of tools mostly do not.
@@ -65,7 +67,7 @@ def languages() -> dict[str, Language]:
 class Session:
     """One session's file: who said what, in lines as Claude Code 2.x writes them."""
 
-    def __init__(self, random: Random, number: int, known: dict[str, Language]) -> None:
+    def __init__(self, random: Random, begins_s: int, known: dict[str, Language]) -> None:
         self._random = random
         self._english = known["en"]
         name = "en"
@@ -75,7 +77,7 @@ class Session:
         self._is_cjk = name != "en"
         self.project = random.choice(PROJECTS)
         self.id = self._uuid()
-        self._at_ms = (STARTED_S + number * 54_000) * 1000 + random.randrange(40_000_000)
+        self._at_ms = begins_s * 1000 + random.randrange(40_000_000)
         self._last: str | None = None
         self._call: str | None = None
 
@@ -188,12 +190,7 @@ class Session:
 
 
 def _iso(seconds: int) -> str:
-    days, second = divmod(seconds - STARTED_S, 86_400)
-    # Months of 28 days keep this free of a calendar; times only have to grow.
-    month, day = divmod(days, 28)
-    year, month = divmod(month, 12)
-    hour, rest = divmod(second, 3600)
-    return f"{2026 + year:04}-{month + 1:02}-{day + 1:02}T{hour:02}:{rest // 60:02}:{rest % 60:02}"
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}"
 
 
 def write(folder: Path, *, messages: int, sessions: int, seed: int) -> int:
@@ -208,7 +205,8 @@ def write(folder: Path, *, messages: int, sessions: int, seed: int) -> int:
         if not count:
             break
         left -= count
-        session = Session(random, number, known)
+        begins_s = ENDS_S - SPAN_S + SPAN_S * number // sessions
+        session = Session(random, begins_s, known)
         path = folder / f"-home-dev-{session.project}" / f"{session.id}.jsonl"
         path.parent.mkdir(parents=True, exist_ok=True)
         dumps = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
