@@ -103,12 +103,16 @@ INDEX_NAMES: tuple[IndexName, ...] = ("messages_fts", "messages_fts_trigram", "m
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call an assistant message makes; `arguments` is the source's own text (often JSON)."""
+    """A call an assistant message makes; `arguments` is the source's own text (often JSON).
+
+    `arguments_length` is the whole length of arguments that were cut, else None.
+    """
 
     id: str | None
     name: str
     arguments: str
     status: ToolStatus = ToolStatus.UNKNOWN
+    arguments_length: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +157,8 @@ class Message:
 
     `number` is its 1-based position among the session's visible messages. `content` may be
     cut to a display cap; then `truncated` is true and `content_length` is the whole length.
+    Recall caps the rest as well: `reasoning_length` is the whole length of reasoning that was
+    cut, else None, and `more_tool_calls` counts the calls that were left out.
     """
 
     id: int
@@ -175,6 +181,8 @@ class Message:
     tool_name: str | None = None
     tool_status: ToolStatus | None = None
     media_refs: tuple[str, ...] = ()
+    reasoning_length: int | None = None
+    more_tool_calls: int = 0
 
 
 @dataclass(frozen=True, slots=True)
