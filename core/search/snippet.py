@@ -59,7 +59,7 @@ def marks_of(terms: Sequence[Term], content: str, *, per_term: int | None = None
     projected, offsets = _projected(content)
     lowered = ascii_lower(projected)
     marks = [
-        Mark(*_in_content(content, offsets, start, end), order)
+        Mark(*in_content(content, offsets, start, end), order)
         for order, term in enumerate(terms)
         for start, end in islice(occurrences(term, lowered), per_term)
     ]
@@ -94,7 +94,7 @@ def _projected(content: str) -> tuple[str, Sequence[int]]:
     return project_with_map(content)
 
 
-def _in_content(content: str, offsets: Sequence[int], start: int, end: int) -> Range:
+def in_content(content: str, offsets: Sequence[int], start: int, end: int) -> Range:
     """Return where a stretch of the projected text comes from."""
     first, last, after = offsets[start], offsets[end - 1], offsets[end]
     tail = _INVISIBLE_END.search(content, last + 1, after)
