@@ -9,7 +9,9 @@ from dataclasses import dataclass
 import apsw
 
 from core.errors import NotFoundError
-from core.search.sql import EVERYTHING, Sql, both, places
+from core.search.compile import of_fields
+from core.search.sql import EVERYTHING, Sql, both, either, places
+from core.search.tree import Field, Node, Not
 from core.store.keys import (
     HAS_CJK_FLAG,
     LONG_FLAG,
@@ -21,7 +23,7 @@ from core.store.keys import (
     STATE_MASK,
 )
 from core.store.places import in_projects
-from core.types import MessageState, Origin, Role, SearchRequest
+from core.types import MessageState, Origin, Role, SearchRequest, SessionKind
 
 IS_TOOL = f"(k.flags & {ROLE_MASK}) = {ROLE_BITS[Role.TOOL]}"
 NOT_TOOL = f"(k.flags & {ROLE_MASK}) <> {ROLE_BITS[Role.TOOL]}"
@@ -48,6 +50,8 @@ _SHOWN = frozenset({MessageState.ACTIVE, MessageState.COMPACTED, MessageState.OF
 ON_REQUEST = {"rewound": MessageState.REWOUND, "hidden": MessageState.HIDDEN}
 """States that are searched when a request includes them by these names."""
 
+_KINDS = frozenset(map(str, SessionKind))
+
 _TRASHED = "SELECT id FROM sessions WHERE trashed_at_ms IS NOT NULL"
 IN_TRASH = Sql(f"k.session_id IN ({_TRASHED})")
 _NOTIN_TRASH = Sql(
@@ -62,7 +66,7 @@ class Scope:
     """What a request is about.
 
     `where` is the whole condition; `filters` is what of it the user chose: sessions, projects,
-    sources and times. `session_ids` are the sessions named, none when all are meant.
+    sources, times and fields. `session_ids` are the sessions named, none when all are meant.
     `whole_tool_rows` tells that tool rows are searched to their end.
     """
 
@@ -80,27 +84,64 @@ class Scope:
         return self.filters is not EVERYTHING or self.leaves_trash
 
 
-def scope_of(db: apsw.Connection, request: SearchRequest) -> Scope:
+def scope_of(db: apsw.Connection, request: SearchRequest, fields: tuple[Node, ...] = ()) -> Scope:
     """Return the scope of a request.
+
+    `fields` are trees of nothing but fields that were looked up; all of them are to hold.
 
     Raises:
         NotFoundError: a session it names is not in the store.
     """
     roles = frozenset(request.roles) or frozenset(Role)
+    asked_roles = [role for role in map(_role_of, fields) if role is not None]
+    roles = roles.intersection(*asked_roles)
+    others = [node for node in fields if _role_of(node) is None]
     asked = frozenset(ON_REQUEST[name] for name in request.include if name in ON_REQUEST)
     states = _SHOWN | asked
     has_trash = db.execute(f"SELECT EXISTS ({_TRASHED})").get
     leaves_trash = bool(has_trash) and "trash" not in request.include
     session_ids = _named(db, request.sessions)
-    filters = both(_within(session_ids), _in_places(db, request), _at_times(request))
+    filters = both(
+        _within(session_ids), _in_places(db, request), _at_times(request), *map(_narrowing, others)
+    )
     where = both(
         Sql(one_of(STATE_MASK, [STATE_BITS[state] for state in states])),
         EVERYTHING if len(roles) == len(Role) else Sql(has_role(roles)),
         _NOTIN_TRASH if leaves_trash else EVERYTHING,
         filters,
     )
-    whole_tool_rows = Role.TOOL in request.roles or "tool" in request.include
+    whole_tool_rows = (
+        Role.TOOL in request.roles
+        or "tool" in request.include
+        or any(isinstance(node, Field) and Role.TOOL in node.values for node in fields)
+    )
+    session_ids = _shown(session_ids, fields)
     return Scope(where, filters, session_ids, roles, states, leaves_trash, whole_tool_rows)
+
+
+def _role_of(node: Node) -> frozenset[Role] | None:
+    """Return the roles that a tree of fields asks for, None where it asks for something else."""
+    match node:
+        case Field(name="role"):
+            return frozenset(map(Role, node.values))
+        case Not(child=Field(name="role") as field):
+            return frozenset(Role) - frozenset(map(Role, field.values))
+        case _:
+            return None
+
+
+def _narrowing(node: Node) -> Sql:
+    return of_fields(node, lambda known: known.row if isinstance(node, Not) else known.narrowing)
+
+
+def _shown(session_ids: tuple[int, ...], fields: tuple[Node, ...]) -> tuple[int, ...]:
+    """Return the sessions to show hits in: of those named the ones that the fields name too."""
+    for field in fields:
+        if isinstance(field, Field) and field.predicate.sessions:
+            named = field.predicate.sessions
+            kept = tuple(row for row in session_ids if row in named)
+            session_ids = kept or session_ids or named
+    return session_ids
 
 
 def session_in(db: apsw.Connection, scope: Scope, message_id: int, owner: int) -> int:
@@ -178,7 +219,10 @@ def _in_places(db: apsw.Connection, request: SearchRequest) -> Sql:
 
 
 def of_places(db: apsw.Connection, request: SearchRequest) -> Sql:
-    """Return the condition that a session s is of a source and project asked for."""
+    """Return the condition that a session s is of a source and project asked for.
+
+    A source is named by its kind, instance or display name, or by a kind of session.
+    """
     conditions = []
     if request.sources:
         names = places(request.sources)
@@ -187,8 +231,11 @@ def of_places(db: apsw.Connection, request: SearchRequest) -> Sql:
             f" OR display_name IN {names.text}"
         )
         ids = tuple(row[0] for row in db.execute(sql, names.bindings * 3))
-        wanted = places(ids)
-        conditions.append(Sql(f"s.source_id IN {wanted.text}", wanted.bindings))
+        wanted, kinds = places(ids), places(tuple(_KINDS.intersection(request.sources)))
+        fits = Sql(f"s.source_id IN {wanted.text}", wanted.bindings)
+        if kinds.bindings:
+            fits = either(fits, Sql(f"s.kind IN {kinds.text}", kinds.bindings))
+        conditions.append(fits)
     if request.projects:
         conditions.append(Sql(in_projects("s", len(request.projects)), request.projects))
     return both(*conditions)
