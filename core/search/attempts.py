@@ -22,7 +22,7 @@ from core.search.scope import Scope
 from core.search.sql import Sql
 from core.search.term import Term
 from core.search.titles import title_matches
-from core.search.tree import Node, any_of, describe, sought_terms, terms
+from core.search.tree import Node, all_of, any_of, describe, parted, sought_terms, terms
 from core.store.deadline import Deadline
 from core.types import Role, SearchPath, SearchRequest, SearchStep, Session
 
@@ -31,9 +31,13 @@ _ORDER: tuple[SearchPath, ...] = ("cjk", "fts5", "trigram", "like")
 
 @dataclass(slots=True)
 class Attempt:
-    """A query that was tried: what was looked for, how, and what came of it."""
+    """A query that was tried: what was looked for, how, and what came of it.
+
+    `tree` is the whole of it; `words` what of it was looked for in texts, None for nothing.
+    """
 
     tree: Node
+    words: Node | None
     collector: Collector
     note: str = ""
     name: SearchPath | None = None
@@ -43,6 +47,11 @@ class Attempt:
     def sought(self) -> tuple[Term, ...]:
         """The terms that its hits are to show."""
         return sought_terms(self.tree)
+
+    @property
+    def is_by_fields(self) -> bool:
+        """True when the messages were picked by their fields, and no text was looked for."""
+        return self.words is None
 
     @property
     def path(self) -> SearchPath:
@@ -113,27 +122,34 @@ class Attempts:
         scanned = any(tally.part.index is None for tally in first.collector.tallies)
         if not scanned and len(self.tried) == 1:
             yield SearchStep("like", "", None, None, "not run: the indexes answer for every row")
-        inside = relax.inside_words(first.tree)
+        inside = None if first.words is None else relax.inside_words(first.words)
         if first.collector.total and not first.note and inside is not None:
             note = "not run: inside words, when asked for"
             yield SearchStep("trigram", describe(inside), None, None, note)
 
     def _possible(self, tree: Node, where: Sql, need: int) -> Iterator[Attempt]:
-        tools, inside = self._tools(), relax.inside_words(tree)
+        """Yield the attempts; the fields of `tree` are kept in all of them, as part of `where`."""
+        words, fields = parted(tree)
+        tools, inside = self._tools(), None if words is None else relax.inside_words(words)
         part = None if inside is None else substring_part(inside, self.indexes)
 
-        def attempt(tree: Node, parts: Iterable[Part], note: str = "") -> Attempt:
-            collector = Collector(self._db, tuple(parts), where, need, self._request.sort)
-            return Attempt(tree, collector, note)
+        def attempt(words: Node | None, parts: Iterable[Part], note: str = "") -> Attempt:
+            is_ranked = words is not None or self._request.sort != "relevance"
+            sort = self._request.sort if is_ranked else "newest"
+            collector = Collector(self._db, tuple(parts), where, need, sort)
+            whole = tree if not note else all_of([*([words] if words else []), *fields])
+            return Attempt(whole, words, collector, note)
 
         if part is None or not self._request.inside_words:
-            yield attempt(tree, plan(tree, self.indexes, tools))
+            yield attempt(words, plan(words, self.indexes, tools))
+        if words is None:
+            return
         if inside is not None and part is not None:
             yield attempt(inside, [part], "inside words")
-        levels = relax.with_words_left_out(tree)
+        levels = relax.with_words_left_out(words)
         if levels and not self.titles:
             parts = [p for level in levels for p in plan(level, self.indexes, tools)]
-            relaxed = attempt(any_of(list(terms(tree))), with_one_scan(parts), "some of the words")
+            relaxed = attempt(any_of(list(terms(words))), with_one_scan(parts), "some of the words")
             relaxed.name = "fts5_or"
             yield relaxed
 
@@ -152,7 +168,7 @@ class Attempts:
     def _collect(self, attempt: Attempt) -> None:
         began = time.perf_counter()
         try:
-            attempt.collector.collect(by_id=_is_one_character(attempt.tree))
+            attempt.collector.collect(by_id=_is_one_character(attempt.words))
         finally:
             attempt.elapsed_ms = (time.perf_counter() - began) * 1000
 
@@ -167,6 +183,6 @@ class Attempts:
         return Tools.WHOLE if self.scope.whole_tool_rows else Tools.CUT
 
 
-def _is_one_character(tree: Node) -> bool:
+def _is_one_character(tree: Node | None) -> bool:
     """True for a lone ideograph or letter of a run: too common for bm25 to tell apart."""
     return isinstance(tree, Term) and tree.has_run and len("".join(tree.needles)) == 1

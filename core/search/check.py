@@ -1,14 +1,14 @@
 """Reading messages to know whether they match."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
 import apsw
 
-from core.search.sql import places
+from core.search.sql import Sql, places
 from core.search.term import ascii_lower, is_in
-from core.search.tree import Node, holds
+from core.search.tree import Field, Leaf, Node, fields, holds
 from core.text import INDEXED_CHARS, TOOL_INDEXED_CHARS
 
 ROWS_AT_ONCE = 100
@@ -33,18 +33,38 @@ class Candidate(NamedTuple):
     at_ms: int | None
 
 
-def columns_sql(*, whole: bool) -> str:
-    """Return SQL for the searchable texts of a message m: content, tool name, tool calls.
+def columns_sql(tree: Node, *, whole: bool) -> Sql:
+    """Return columns of a message m, with its keys k, that tell whether it fulfils `tree`.
 
-    They are cut as the indexes cut them; `whole` leaves tool rows uncut.
+    These are its searchable texts (content, tool name, tool calls) and then one for each of
+    the tree's fields. Texts are cut as the indexes cut them; `whole` leaves tool rows uncut.
     """
-    return f"{_WHOLE if whole else _CUT}, m.tool_name, m.tool_calls_text"
+    texts = f"{_WHOLE if whole else _CUT}, m.tool_name, m.tool_calls_text"
+    return listed(texts, [field.predicate.row for field in fields(tree)])
 
 
-def fulfils(columns: Iterable[str | None], tree: Node) -> bool:
-    """Tell whether the texts of a message fulfil `tree`; a term stands within one of them."""
-    texts = [ascii_lower(text) for text in columns if text]
-    return holds(tree, lambda term: any(is_in(term, text) for text in texts))
+def listed(columns: str, more: Sequence[Sql]) -> Sql:
+    """Return the columns with more of them behind."""
+    text = "".join(f", {each.text}" for each in more)
+    return Sql(columns + text, tuple(value for each in more for value in each.bindings))
+
+
+def fulfils(columns: Sequence[str | int | None], tree: Node, asked: Sequence[Field] = ()) -> bool:
+    """Tell whether a row fulfils `tree`; a term stands within one of its texts.
+
+    `columns` are the texts, and behind them one number for each of `asked`, which are the
+    tree's fields.
+    """
+    split = len(columns) - len(asked)
+    texts = [ascii_lower(text) for text in columns[:split] if isinstance(text, str)]
+    truths: Mapping[Field, str | int | None] = dict(zip(asked, columns[split:], strict=True))
+
+    def is_true(leaf: Leaf) -> bool:
+        if isinstance(leaf, Field):
+            return truths[leaf] == 1
+        return any(is_in(leaf, text) for text in texts)
+
+    return holds(tree, is_true)
 
 
 class Checker:
@@ -53,7 +73,8 @@ class Checker:
     def __init__(self, db: apsw.Connection, tree: Node, *, whole: bool) -> None:
         self._db = db
         self._tree = tree
-        self._columns = columns_sql(whole=whole)
+        self._fields = fields(tree)
+        self._columns = columns_sql(tree, whole=whole)
         self._verdicts: dict[int, bool] = {}
 
     def matching(self, candidates: Iterable[Candidate]) -> Iterator[Candidate]:
@@ -65,7 +86,11 @@ class Checker:
 
     def _read(self, ids: list[int]) -> None:
         among = places(tuple(ids))
-        sql = f"SELECT m.id, {self._columns} FROM messages AS m WHERE m.id IN {among.text}"
-        rows: Iterable[tuple[Any, ...]] = self._db.execute(sql, among.bindings)
+        keys = " CROSS JOIN message_keys AS k ON k.id = m.id" if self._fields else ""
+        sql = (
+            f"SELECT m.id, {self._columns.text} FROM messages AS m{keys} WHERE m.id IN {among.text}"
+        )
+        bindings = (*self._columns.bindings, *among.bindings)
+        rows: Iterable[tuple[Any, ...]] = self._db.execute(sql, bindings)
         for message_id, *columns in rows:
-            self._verdicts[message_id] = fulfils(columns, self._tree)
+            self._verdicts[message_id] = fulfils(columns, self._tree, self._fields)

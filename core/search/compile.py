@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from core.search.sql import EVERYTHING, Sql, both, either
 from core.search.term import Piece, Term
-from core.search.tree import And, Node, Not, Or
+from core.search.tree import And, Field, Node, Not, Or, Predicate, terms
 
 TRIGRAM = 3
 _MOST_TRIGRAMS = 12
@@ -39,7 +39,7 @@ def to_match(node: Node, phrase: Phrase) -> Match:
     match node:
         case Term():
             return phrase(node)
-        case Not():
+        case Field() | Not():
             return ANYTHING
         case Or():
             branches = [to_match(child, phrase) for child in node.children]
@@ -126,23 +126,55 @@ def _quoted(text: str, is_open: bool) -> str:
 MESSAGE_TEXTS = ("coalesce(m.search_text, m.content)", "m.tool_name", "m.tool_calls_text")
 
 
-def to_like(node: Node, texts: tuple[str, ...] = MESSAGE_TEXTS) -> Sql:
+def _row(known: Predicate) -> Sql | None:
+    return known.row
+
+
+def to_like(
+    node: Node,
+    texts: tuple[str, ...] = MESSAGE_TEXTS,
+    of: Callable[[Predicate], Sql | None] = _row,
+) -> Sql:
     """Return a condition that every row whose `texts` fulfil `node` fulfils.
 
     LIKE ignores the case of ASCII letters and of no others, as terms do. What it cannot
-    express it lets through.
+    express it lets through. What of the tree is made of fields alone is exact; `of` says
+    which of their conditions is about such rows.
     """
+    if not terms(node):
+        return of_fields(node, of)
     match node:
+        case Field():
+            return EVERYTHING
         case Term():
             longest = sorted(node.needles, key=len, reverse=True)[:_LIKE_NEEDLES]
             return both(*(_like(needle, texts) for needle in longest))
         case Not():
             return EVERYTHING
         case And():
-            return both(*(to_like(child, texts) for child in node.children))
+            return both(*(to_like(child, texts, of) for child in node.children))
         case Or():
-            branches = [to_like(child, texts) for child in node.children]
+            branches = [to_like(child, texts, of) for child in node.children]
             return EVERYTHING if EVERYTHING in branches else either(*branches)
+
+
+def of_fields(node: Node, of: Callable[[Predicate], Sql | None]) -> Sql:
+    """Return the exact condition for a tree of fields alone, whatever row `of` it is about."""
+    match node:
+        case Field():
+            condition = of(node.predicate)
+            if condition is None:
+                raise ValueError(f"{node.shown} is nothing that such a row has")
+            return condition
+        case Not():
+            inner = of_fields(node.child, of)
+            return Sql(f"NOT ({inner.text})", inner.bindings)
+        case And():
+            return both(*(of_fields(child, of) for child in node.children))
+        case Or():
+            return either(*(of_fields(child, of) for child in node.children))
+        case Term():
+            raise ValueError(f"{node.shown} is no field")
 
 
 def _like(needle: str, texts: tuple[str, ...]) -> Sql:

@@ -1,18 +1,23 @@
-"""What a person types, as a tree of terms.
+"""What a person types, as a tree of terms and fields.
 
-Every text has a reading: what cannot be meant as an operator is text, and what was mended is
-said in `Query.repairs`. NOT binds before AND, AND before OR; words side by side are ANDed.
+Every text has a reading: what cannot be meant as an operator or a field is text, and what was
+mended is said in `Query.repairs`. NOT binds before AND, AND before OR; words side by side are
+ANDed.
 """
 
 from dataclasses import dataclass
+from datetime import datetime
 
+from core.errors import QueryError
+from core.search.fields import read_field
 from core.search.lexer import Lexeme, Typed, read
 from core.search.term import Term, literal_term, phrase_term, word_term
-from core.search.tree import Node, all_of, any_of, describe, none_of, sought_terms
+from core.search.tree import Field, Leaf, Node, all_of, any_of, describe, none_of, sought_terms
 
 MAX_CHARS = 2_048
 MAX_TERMS = 64
 MAX_DEPTH = 16
+_SAID_CHARS = 80  # of what was typed, in a repair
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +39,21 @@ class Query:
         return () if self.tree is None else sought_terms(self.tree)
 
 
-def parse(text: str) -> Query:
+def parse(text: str, now: datetime | None = None) -> Query:
     """Return the reading of `text`; there is one for every text.
 
     A text of nothing but operators and quotes is looked for as it stands.
+
+    Args:
+        text: what was typed.
+        now: the present, with a zone: ages are counted back from it. None is this moment.
     """
     repairs: list[str] = []
     if len(text) > MAX_CHARS:
         repairs.append(f"only the first {MAX_CHARS:,} characters are read")
     cut = text[:MAX_CHARS]
     lexemes, lexed = read(cut, MAX_DEPTH)
-    parser = _Parser(lexemes)
+    parser = _Parser(lexemes, now or datetime.now().astimezone())
     tree = parser.query()
     repairs += (*lexed, *dict.fromkeys(parser.repairs))
     if tree is None:
@@ -57,14 +66,15 @@ def parse(text: str) -> Query:
 class _Parser:
     """Recursive descent over lexemes; groups are balanced and no deeper than MAX_DEPTH."""
 
-    def __init__(self, lexemes: list[Lexeme]) -> None:
+    def __init__(self, lexemes: list[Lexeme], now: datetime) -> None:
         self.repairs: list[str] = []
         self._lexemes = lexemes
+        self._now = now
         self._at = 0
-        self._terms: set[Term] = set()
+        self._leaves: set[Leaf] = set()
 
     def query(self) -> Node | None:
-        """Return the tree of all lexemes, None when they hold no term."""
+        """Return the tree of all lexemes, None when they hold neither term nor field."""
         return self._any()
 
     def _next_is(self, *kinds: Typed) -> bool:
@@ -113,9 +123,12 @@ class _Parser:
             self._dangling("NOT")
             return None, False
         lexeme = self._take()
-        if lexeme.minus and has_positive:
+        field = self._field(lexeme) if lexeme.kind is Typed.FIELD else None
+        if lexeme.minus and (has_positive or field is not None):
             negations += 1
-        node = self._operand(lexeme, keeps_minus=lexeme.minus and not has_positive)
+        node: Node | None = self._counted(field)
+        if field is None:
+            node = self._operand(lexeme, keeps_minus=lexeme.minus and not has_positive)
         if node is None:
             return None, False
         is_negated = negations % 2 == 1
@@ -130,19 +143,31 @@ class _Parser:
             if node is None:
                 self.repairs.append("an empty group is left out")
             return node
+        text = f"-{lexeme.text}" if keeps_minus else lexeme.text
         if lexeme.kind is Typed.PHRASE:
-            text = f"-{lexeme.text}" if keeps_minus else lexeme.text
             return self._counted(phrase_term(text, is_prefix=lexeme.star))
-        return self._counted(word_term(f"-{lexeme.text}" if keeps_minus else lexeme.text))
+        if len(text.split()) > 1:  # in the quotes of a field that is none
+            return self._counted(phrase_term(text))
+        return self._counted(word_term(text))
 
-    def _counted(self, term: Term | None) -> Term | None:
-        if term is None or term in self._terms:
-            return term
-        if len(self._terms) == MAX_TERMS:
+    def _field(self, lexeme: Lexeme) -> Field | None:
+        """Return the field typed, None where it is text."""
+        try:
+            return read_field(lexeme.name, lexeme.values, self._now)
+        except QueryError as error:
+            text = lexeme.text
+            said = text if len(text) <= _SAID_CHARS else f"{text[:_SAID_CHARS]}…"
+            self.repairs.append(f"{said} is looked for as text: {error}")
+            return None
+
+    def _counted(self, leaf: Leaf | None) -> Leaf | None:
+        if leaf is None or leaf in self._leaves:
+            return leaf
+        if len(self._leaves) == MAX_TERMS:
             self.repairs.append(f"only the first {MAX_TERMS} different terms are looked for")
             return None
-        self._terms.add(term)
-        return term
+        self._leaves.add(leaf)
+        return leaf
 
     def _dangling(self, operator: str) -> None:
         self.repairs.append(f"{operator} with nothing to join is left out")

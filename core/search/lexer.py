@@ -1,9 +1,11 @@
-"""Cutting a typed query into words, phrases, operators and balanced groups."""
+"""Cutting a typed query into words, phrases, fields, operators and balanced groups."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
 
+from core.search.fields import FIELD_NAMES, Value
 from core.search.term import LATIN_CLASS
 from core.text import CJK_CLASS
 
@@ -12,12 +14,16 @@ _OPERATORS = frozenset(("AND", "OR", "NOT"))
 _BLANK = re.compile(r"[\s\0]+")
 _EXCLUDES = re.compile(f'-(?=[{LATIN_CLASS}{CJK_CLASS}("＂“”„‟])')
 
+_FIELD = re.compile(f"({'|'.join(FIELD_NAMES)})[:：](?![:：])")  # std::vector, role::user
+_COMMAS = frozenset(",，")
+
 
 class Typed(Enum):
     """What a lexeme is."""
 
     WORD = auto()
     PHRASE = auto()
+    FIELD = auto()
     OPEN = auto()
     CLOSE = auto()
     AND = auto()
@@ -27,12 +33,17 @@ class Typed(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Lexeme:
-    """A part of a query. `minus`: a minus stood before it; `star`: a star stood behind."""
+    """A part of a query. `minus`: a minus stood before it; `star`: a star stood behind.
+
+    A field has its `name` and at least one of `values`; its `text` is all of it as typed.
+    """
 
     kind: Typed
     text: str = ""
     minus: bool = False
     star: bool = False
+    name: str = ""
+    values: tuple[Value, ...] = ()
 
 
 def read(text: str, max_depth: int) -> tuple[list[Lexeme], tuple[str, ...]]:
@@ -63,9 +74,9 @@ class _Lexer:
                 self._enter(minus=minus)
             elif char == ")":
                 self._leave()
-            elif char in _CLOSED_BY and self._phrase(_CLOSED_BY[char], minus=minus):
-                continue
-            else:
+            elif char in _CLOSED_BY:
+                self._phrase(char, minus=minus)
+            elif not self._field(minus=minus):
                 self._word(minus=minus)
         if self._open:
             self.repairs.append("a group left open is closed at the end")
@@ -97,29 +108,78 @@ class _Lexer:
         if self._open.pop():
             self.lexemes.append(Lexeme(Typed.CLOSE))
 
-    def _phrase(self, closers: str, *, minus: bool) -> bool:
+    def _phrase(self, opening: str, *, minus: bool) -> None:
         """Read a quoted text; without a closing quote the quote alone is passed over."""
-        start = self._at + 1
-        ends = [at for closer in closers if (at := self._text.find(closer, start)) >= 0]
-        if not ends:
+        found = self._quoted(opening)
+        if found is None:
             self.repairs.append("a quote without its pair is left out")
-            self._at = start
-            return True
+            self._at += 1
+        elif not found.text.strip():
+            self.repairs.append("empty quotes are left out")
+        else:
+            self.lexemes.append(Lexeme(Typed.PHRASE, found.text, minus, found.star))
+
+    def _quoted(self, opening: str) -> Value | None:
+        """Read to behind the closing quote, and its star; without one nothing is read."""
+        start = self._at + 1
+        ends = [at for char in _CLOSED_BY[opening] if (at := self._text.find(char, start)) >= 0]
+        if not ends:
+            return None
         end = min(ends)
         star = self._text.startswith("*", end + 1)
         self._at = end + 1 + star
-        inside = self._text[start:end]
-        if not inside.strip():
-            self.repairs.append("empty quotes are left out")
-        else:
-            self.lexemes.append(Lexeme(Typed.PHRASE, inside, minus, star))
-        return True
+        return Value(self._text[start:end], is_quoted=True, star=star)
+
+    def _field(self, *, minus: bool) -> bool:
+        """Read a field; one without a value is none, and nothing is read."""
+        name = _FIELD.match(self._text, self._at)
+        if name is None:
+            return False
+        start, repairs = self._at, len(self.repairs)
+        self._at = name.end()
+        values = tuple(self._values())
+        if values:
+            text = self._text[start : self._at]
+            self.lexemes.append(Lexeme(Typed.FIELD, text, minus, name=name[1], values=values))
+            return True
+        self._at = start
+        del self.repairs[repairs:]
+        return False
+
+    def _values(self) -> Iterator[Value]:
+        """Yield the alternatives behind a field's name, those that are blank left out."""
+        while True:
+            value = self._value()
+            if value.text.replace("\0", " ").strip():
+                yield value
+            if self._text[self._at : self._at + 1] not in _COMMAS:
+                return
+            self._at += 1
+
+    def _value(self) -> Value:
+        opening = self._text[self._at : self._at + 1]
+        if opening in _CLOSED_BY:
+            found = self._quoted(opening)
+            if found is not None:
+                return found
+            self.repairs.append("a quote without its pair is left out")
+            self._at += 1
+        return Value(self._stretch(_COMMAS))
 
     def _word(self, *, minus: bool) -> None:
-        """Read to the next blank, or to the bracket that closes a group."""
+        word = self._stretch(frozenset())
+        if word in _OPERATORS and not minus:
+            self.lexemes.append(Lexeme(Typed[word]))
+        else:
+            self.lexemes.append(Lexeme(Typed.WORD, word, minus))
+
+    def _stretch(self, stops: frozenset[str]) -> str:
+        """Read to the next blank, to one of `stops`, or to the bracket that closes a group."""
         start, inner = self._at, 0
         while self._at < len(self._text) and not _BLANK.match(self._text, self._at):
             char = self._text[self._at]
+            if char in stops:
+                break
             if char == "(":
                 inner += 1
             elif char == ")":
@@ -127,8 +187,4 @@ class _Lexer:
                     break
                 inner -= 1
             self._at += 1
-        word = self._text[start : self._at]
-        if word in _OPERATORS and not minus:
-            self.lexemes.append(Lexeme(Typed[word]))
-        else:
-            self.lexemes.append(Lexeme(Typed.WORD, word, minus))
+        return self._text[start : self._at]

@@ -4,7 +4,7 @@ from dataclasses import replace
 from itertools import combinations
 
 from core.search.term import Term
-from core.search.tree import And, Node, Not, Or, all_of, any_of, none_of, terms, words_of
+from core.search.tree import And, Field, Node, Not, Or, all_of, any_of, none_of, terms, words_of
 
 _LEAST_CHARS = 3
 _MOST_WORDS = (12, 8)  # for leaving one out, two out: the number of queries grows with them
@@ -14,8 +14,10 @@ def inside_words(tree: Node) -> Node | None:
     """Return `tree` with its words found within longer words too.
 
     None where that is not offered: CJK is found inside runs anyway, and shorter terms than
-    three characters are inside nearly everything.
+    three characters are inside nearly everything. Fields stay as they are.
     """
+    if not terms(tree):
+        return None
     for term in terms(tree):
         if term.has_run or sum(map(len, term.needles)) < _LEAST_CHARS:
             return None
@@ -26,7 +28,7 @@ def _inside(node: Node) -> Node:
     match node:
         case Term():
             return replace(node, is_inside=True)
-        case Not():
+        case Not() | Field():
             return node
         case And():
             return all_of([_inside(child) for child in node.children])

@@ -72,8 +72,13 @@ class Tools(Enum):
 Indexes = Mapping[IndexName, Coverage]
 
 
-def plan(tree: Node, indexes: Indexes, tools: Tools) -> tuple[Part, ...]:
-    """Return the parts that answer `tree`, in the order of their hits, scans behind."""
+def plan(tree: Node | None, indexes: Indexes, tools: Tools) -> tuple[Part, ...]:
+    """Return the parts that answer `tree`, in the order of their hits, scans behind.
+
+    Without a tree every message of the scope is an answer.
+    """
+    if tree is None:
+        return (Part("like", "true", None),)
     cjk, has_tools = indexes[CJK], tools is not Tools.NONE
     among = {Tools.NONE: NOT_TOOL, Tools.CUT: "true", Tools.WHOLE: f"NOT ({_LONG_TOOL})"}[tools]
     parts: list[Part] = []

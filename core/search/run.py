@@ -3,6 +3,7 @@
 import re
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
 import apsw
@@ -13,9 +14,11 @@ from core.search.attempts import Attempt, Attempts
 from core.search.census import count, counted, left_out
 from core.search.hits import read_hits
 from core.search.language import Query, parse
+from core.search.resolve import resolve
 from core.search.route import Indexes
 from core.search.scope import scope_of
 from core.search.sql import Sql, both
+from core.search.tree import parted
 from core.search.why import why
 from core.store import keys
 from core.store.deadline import deadline
@@ -63,10 +66,10 @@ def search(db: apsw.Connection, request: SearchRequest) -> SearchResult:
     """
     began = time.perf_counter()
     page = _page(db, request)
-    query = parse(request.query)
+    query = _understood(db, request.query)
     counts = keys.counts(db)
     indexes = coverage.read(db, counts)
-    scope = scope_of(db, request)
+    scope = scope_of(db, request, parted(query.tree)[1] if query.tree else ())
     if query.tree is None:
         return _nothing_asked(query, indexes, began)
     where = scope.where
@@ -80,6 +83,15 @@ def search(db: apsw.Connection, request: SearchRequest) -> SearchResult:
         _within(db, min(COUNT_S, remaining_s), attempt.collector.count)
     attempt.collector.close()
     return _answer(db, query, page, attempts, attempt, began)
+
+
+def _understood(db: apsw.Connection, text: str) -> Query:
+    """Return the reading of a text whose fields are looked up in the store."""
+    query = parse(text)
+    if query.tree is None:
+        return query
+    tree, repairs = resolve(db, query.tree)
+    return replace(query, tree=tree, repairs=(*query.repairs, *repairs))
 
 
 def _answer(

@@ -9,7 +9,8 @@ from core.search.check import Candidate, columns_sql, fulfils
 from core.search.compile import to_like
 from core.search.route import Part
 from core.search.scope import TIER
-from core.search.sql import Sql, both
+from core.search.sql import EVERYTHING, Sql, both
+from core.search.tree import fields, terms
 from core.types import Sort
 
 _ORDER = {
@@ -24,20 +25,39 @@ def scan(db: apsw.Connection, part: Part, where: Sql, sort: Sort) -> Iterator[Ca
 
     Lazy: it reads as far as it is asked. Costs about 1 s for 1 GB of text.
     """
-    if part.tree is None:
-        rows = Sql(f"FROM message_keys AS k WHERE {part.rows} AND {where.text}", where.bindings)
-        columns = ""
-    else:
-        fits = both(Sql(part.rows), where, to_like(part.tree))
-        rows = Sql(
-            f"FROM message_keys AS k CROSS JOIN messages AS m ON m.id = k.id WHERE {fits.text}",
+    fits = _fitting(part, where)
+    order = f"ORDER BY {_ORDER[sort]}"
+    found: Iterable[tuple[Any, ...]]
+    if part.tree is None or not reads_texts(part):
+        found = db.execute(
+            f"SELECT k.id, {TIER}, NULL, k.at_ms FROM message_keys AS k WHERE {fits.text} {order}",
             fits.bindings,
         )
-        columns = f", {columns_sql(whole=part.whole)}"
-    found: Iterable[tuple[Any, ...]] = db.execute(
-        f"SELECT k.id, {TIER}, NULL, k.at_ms{columns} {rows.text} ORDER BY {_ORDER[sort]}",
-        rows.bindings,
+        yield from (Candidate(*row) for row in found)
+        return
+    columns, asked = columns_sql(part.tree, whole=part.whole), fields(part.tree)
+    found = db.execute(
+        f"SELECT k.id, {TIER}, NULL, k.at_ms, {columns.text} FROM message_keys AS k"
+        f" CROSS JOIN messages AS m ON m.id = k.id WHERE {fits.text} {order}",
+        (*columns.bindings, *fits.bindings),
     )
     for message_id, tier, score, at_ms, *texts in found:
-        if part.tree is None or fulfils(texts, part.tree):
+        if fulfils(texts, part.tree, asked):
             yield Candidate(message_id, tier, score, at_ms)
+
+
+def reads_texts(part: Part) -> bool:
+    """Tell whether the part's rows have to be read; fields alone are known without."""
+    return part.tree is not None and bool(terms(part.tree))
+
+
+def count_unread(db: apsw.Connection, part: Part, where: Sql) -> int:
+    """Return how many matches a part has whose rows need not be read."""
+    fits = _fitting(part, where)
+    sql = f"SELECT count(*) FROM message_keys AS k WHERE {fits.text}"
+    return int(db.execute(sql, fits.bindings).get)
+
+
+def _fitting(part: Part, where: Sql) -> Sql:
+    like = EVERYTHING if part.tree is None else to_like(part.tree)
+    return both(Sql(part.rows), where, like)

@@ -51,6 +51,7 @@ _LEAD = re.compile(r"((?<!\.)\.|-+|__)$")  # .NET, --force, __init__
 _MEANT = frozenset("+#%$")
 _NOT_MEANT = frozenset("<>=|~^`´¨＜＞＝｜～＾｀￣")  # symbols by category, of prose and markup
 _EMOJI_PLANE = 0x1F000
+_QUOTES = (('"', '"', '"＂'), ("“", "”", "”“‟"), ("„", "”", "”“"))  # as the lexer reads them
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +137,7 @@ def phrase_term(typed: str, *, is_prefix: bool = False) -> Term | None:
         return literal_term(typed, is_prefix=is_prefix)
     pieces = _pieces(text)
     is_prefix = is_prefix and not pieces[-1].is_run
-    return Term(pieces, None, is_prefix, shown=f'"{as_typed}"' + "*" * is_prefix)
+    return Term(pieces, None, is_prefix, shown=quoted(as_typed) + "*" * is_prefix)
 
 
 def literal_term(typed: str, *, is_prefix: bool = False) -> Term | None:
@@ -146,9 +147,17 @@ def literal_term(typed: str, *, is_prefix: bool = False) -> Term | None:
         return None
     text = ascii_lower(as_typed)
     is_prefix = is_prefix and _WORD_CHAR.match(text[-1]) is not None
-    shown = f'"{as_typed}"' if " " in text else as_typed
+    shown = quoted(as_typed) if " " in text else as_typed
     shown += "*" * is_prefix
     return Term(_whole_pieces(text, is_prefix), text, is_prefix, shown=shown)
+
+
+def quoted(text: str) -> str:
+    """Return `text` in quotes that it does not close itself."""
+    for opening, closing, closers in _QUOTES:
+        if not any(char in text for char in closers):
+            return f"{opening}{text}{closing}"
+    return '"{}"'.format(text.replace('"', " ").replace("＂", " "))
 
 
 def is_in(term: Term, text: str) -> bool:

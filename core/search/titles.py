@@ -3,15 +3,28 @@
 import re
 from collections.abc import Iterable
 from itertools import islice
+from typing import Any
 
 import apsw
 
 from core.history.sessions import sessions_by_id
 from core.search import compile as compiling
-from core.search.check import fulfils
+from core.search.check import fulfils, listed
+from core.search.fields import SESSION_FIELDS
 from core.search.scope import Scope, of_places
 from core.search.sql import EVERYTHING, Sql, both, places
-from core.search.tree import Node
+from core.search.tree import (
+    Field,
+    Leaf,
+    Node,
+    Predicate,
+    any_of,
+    describe,
+    parted,
+    replaced,
+    sought_terms,
+)
+from core.search.tree import fields as fields_of
 from core.types import SearchRequest, Session
 
 MOST_MATCHES = 10
@@ -24,6 +37,9 @@ def title_matches(
 ) -> tuple[Session, ...]:
     """Return the sessions whose id begins with the query, then those whose title fulfils it.
 
+    Fields that ask something of a session (`SESSION_FIELDS`) hold for those found; others say
+    nothing of a title. A query of fields alone finds sessions by `title:` and `session:`.
+
     At most `MOST_MATCHES`; the exact id first, else the most recently active first. Titles
     are looked up by trigram; a query without three characters in a row reads all of them,
     0.1 ms for a thousand.
@@ -34,10 +50,41 @@ def title_matches(
         Sql(f"s.id IN {named.text}", named.bindings) if scope.session_ids else EVERYTHING,
         of_places(db, request),
     )
-    by_id = _by_id(db, request.query.strip(), allowed)
-    ids = list(dict.fromkeys((*by_id, *_by_title(db, tree, allowed))))[:MOST_MATCHES]
+    words, asked = _of_session(tree)
+    fits = both(allowed, *(compiling.of_fields(node, _session_of) for node in asked))
+    if words is not None:
+        text = describe(words) if fields_of(tree) else request.query.strip()
+        found = [*_by_id(db, text, fits), *_by_title(db, words, fits)]
+    elif any(isinstance(node, Field) and node.name in ("title", "session") for node in asked):
+        found = _ordered(db, fits)
+    else:
+        found = []
+    ids = list(dict.fromkeys(found))[:MOST_MATCHES]
     sessions = sessions_by_id(db, ids) if ids else {}
     return tuple(sessions[row] for row in ids)
+
+
+def _of_session(tree: Node) -> tuple[Node | None, tuple[Node, ...]]:
+    """Return what `tree` asks of a title and, beside it, of a session."""
+
+    def known(leaf: Leaf) -> Leaf | None:
+        return None if isinstance(leaf, Field) and leaf.name not in SESSION_FIELDS else leaf
+
+    left = replaced(tree, known)
+    return (None, ()) if left is None else parted(left)
+
+
+def _session_of(known: Predicate) -> Sql | None:
+    return known.session
+
+
+def _ordered(db: apsw.Connection, wanted: Sql) -> list[int]:
+    rows: Iterable[tuple[int]] = db.execute(
+        f"SELECT s.id FROM sessions AS s WHERE {wanted.text}"
+        f" ORDER BY s.last_active_at_ms DESC, s.id DESC LIMIT {MOST_MATCHES}",
+        wanted.bindings,
+    )
+    return [row[0] for row in rows]
 
 
 def _by_id(db: apsw.Connection, text: str, allowed: Sql) -> Iterable[int]:
@@ -60,14 +107,21 @@ def _by_title(db: apsw.Connection, tree: Node, allowed: Sql) -> list[int]:
             (match.expression,),
         )
     else:
-        fits = compiling.to_like(tree, (_TITLE,))
-        if fits is EVERYTHING:
+        fits = compiling.to_like(tree, (_TITLE,), of=_session_of)
+        if fits is EVERYTHING or not sought_terms(tree):
             return []
     wanted = both(fits, allowed)
-    rows: Iterable[tuple[int, str]] = db.execute(
-        f"SELECT s.id, {_TITLE} FROM sessions AS s WHERE {wanted.text}"
+    asked = fields_of(tree)
+    columns = listed(_TITLE, [field.predicate.session or EVERYTHING for field in asked])
+    rows: Iterable[tuple[Any, ...]] = db.execute(
+        f"SELECT s.id, {columns.text} FROM sessions AS s WHERE {wanted.text}"
         " ORDER BY +s.last_active_at_ms DESC, s.id DESC",  # +: by title, not along the times
-        wanted.bindings,
+        (*columns.bindings, *wanted.bindings),
     )
-    matching = (row for row, title in rows if fulfils([title], tree))
+    sought = any_of(list(sought_terms(tree)))  # a field beside words is no title's merit
+    matching = (
+        row
+        for row, title, *told in rows
+        if fulfils((title, *told), tree, asked) and (not asked or fulfils((title,), sought))
+    )
     return list(islice(matching, MOST_MATCHES))

@@ -1,9 +1,54 @@
-"""A query as a tree of terms, and what holds for such trees whatever index is asked."""
+"""A query as a tree of terms and fields, and what holds for it whatever index is asked."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Literal
 
+from core.search.sql import Sql
 from core.search.term import Term
+
+FieldName = Literal[
+    "role", "source", "project", "session", "title", "tool", "model", "before", "after"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Predicate:
+    """What a field comes to in one store, as SQL that is true or false and never NULL.
+
+    `row` is about message_keys as k. `narrowing` says the same where it is one of several
+    conditions that all have to hold; there it may be NULL for false, and be found by an index.
+    `session` is about a row of sessions as s, None for what a session does not have;
+    `sessions` are the sessions meant where they are few.
+    """
+
+    row: Sql
+    narrowing: Sql
+    session: Sql | None = None
+    sessions: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A condition on what is known of a message beside its text; any of `values` will do.
+
+    `terms` are the values of a title, `at_ms` the moment that a time names. `known` is what a
+    store knows of the values, None before it was asked. `shown` is for people.
+    """
+
+    name: FieldName
+    values: tuple[str, ...]
+    terms: tuple[Term, ...] = ()
+    at_ms: int | None = None
+    shown: str = field(default="", compare=False)
+    known: Predicate | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def predicate(self) -> Predicate:
+        """The predicate of a field that was looked up."""
+        if self.known is None:
+            raise ValueError(f"{self.shown} was not looked up")
+        return self.known
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +72,8 @@ class Not:
     child: "Node"
 
 
-Node = Term | And | Or | Not
+Leaf = Term | Field
+Node = Leaf | And | Or | Not
 
 
 def all_of(children: list[Node]) -> Node:
@@ -55,8 +101,8 @@ def _spread(children: list[Node], kind: type[And] | type[Or]) -> Iterator[Node]:
             yield child
 
 
-def holds(node: Node, is_true: Callable[[Term], bool]) -> bool:
-    """Tell whether `node` is true where `is_true` says which terms are."""
+def holds(node: Node, is_true: Callable[[Leaf], bool]) -> bool:
+    """Tell whether `node` is true where `is_true` says which terms and fields are."""
     match node:
         case And():
             return all(holds(child, is_true) for child in node.children)
@@ -64,7 +110,7 @@ def holds(node: Node, is_true: Callable[[Term], bool]) -> bool:
             return any(holds(child, is_true) for child in node.children)
         case Not():
             return not holds(node.child, is_true)
-        case Term():
+        case Term() | Field():
             return is_true(node)
 
 
@@ -73,6 +119,8 @@ def assume_false(node: Node, is_false: Callable[[Term], bool]) -> Node | bool:
     match node:
         case Term():
             return False if is_false(node) else node
+        case Field():
+            return node
         case Not():
             child = assume_false(node.child, is_false)
             return not child if isinstance(child, bool) else none_of(child)
@@ -88,25 +136,61 @@ def assume_false(node: Node, is_false: Callable[[Term], bool]) -> Node | bool:
 
 
 def terms(node: Node) -> tuple[Term, ...]:
-    """Return the distinct terms of `node`, in the order typed."""
-    return tuple(dict.fromkeys(_terms(node, excluded=True)))
+    """Return the distinct terms of `node`, in the order typed; those of fields are none."""
+    found = (leaf for leaf in _leaves(node, excluded=True) if isinstance(leaf, Term))
+    return tuple(dict.fromkeys(found))
 
 
 def sought_terms(node: Node) -> tuple[Term, ...]:
     """Return the distinct terms that a match is to show: those not under a Not."""
-    return tuple(dict.fromkeys(_terms(node, excluded=False)))
+    found = (leaf for leaf in _leaves(node, excluded=False) if isinstance(leaf, Term))
+    return tuple(dict.fromkeys(found))
 
 
-def _terms(node: Node, *, excluded: bool) -> Iterator[Term]:
+def fields(node: Node) -> tuple[Field, ...]:
+    """Return the distinct fields of `node`, in the order typed."""
+    found = (leaf for leaf in _leaves(node, excluded=True) if isinstance(leaf, Field))
+    return tuple(dict.fromkeys(found))
+
+
+def _leaves(node: Node, *, excluded: bool) -> Iterator[Leaf]:
     match node:
-        case Term():
+        case Term() | Field():
             yield node
         case Not():
             if excluded:
-                yield from _terms(node.child, excluded=True)
+                yield from _leaves(node.child, excluded=True)
         case And() | Or():
             for child in node.children:
-                yield from _terms(child, excluded=excluded)
+                yield from _leaves(child, excluded=excluded)
+
+
+def parted(node: Node) -> tuple[Node | None, tuple[Node, ...]]:
+    """Return what of `node` asks for words, and what asks for fields alone.
+
+    `node` holds where the first does (None: everywhere) and all of the second do. Fields that
+    stand beside words under an OR or a NOT stay in the first.
+    """
+    conjuncts = node.children if isinstance(node, And) else (node,)
+    wordy = [child for child in conjuncts if terms(child)]
+    rest = tuple(child for child in conjuncts if not terms(child))
+    return (all_of(wordy) if wordy else None), rest
+
+
+def replaced(node: Node, leaf: Callable[[Leaf], Leaf | None]) -> Node | None:
+    """Return `node` with what `leaf` makes of its leaves; where that is None, without them."""
+    match node:
+        case Term() | Field():
+            return leaf(node)
+        case Not():
+            child = replaced(node.child, leaf)
+            return None if child is None else none_of(child)
+        case And() | Or():
+            made = [replaced(child, leaf) for child in node.children]
+            left = [child for child in made if child is not None]
+            if not left:
+                return None
+            return all_of(left) if isinstance(node, And) else any_of(left)
 
 
 def words_of(node: Node) -> tuple[Term, ...] | None:
@@ -125,7 +209,7 @@ def describe(node: Node) -> str:
 
 def _described(node: Node, *, nested: bool) -> str:
     match node:
-        case Term():
+        case Term() | Field():
             return node.shown
         case Not():
             return f"NOT {_described(node.child, nested=True)}"

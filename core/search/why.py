@@ -27,6 +27,8 @@ def why(attempt: Attempt, indexes: Indexes, *, is_title: bool) -> str:
         sentences.append("no message has every word; these have some of them")
     if attempt.note == "inside words":
         sentences.append("these words stand inside longer ones")
+    if attempt.is_by_fields:
+        return "The messages were picked by their fields alone, without an index."
     if not indexes[CJK].is_usable:
         reason = indexes[CJK].status.reason or "its tokenizer is not loaded"
         sentences.append(f"the CJK index cannot be asked: {reason}")

@@ -95,8 +95,9 @@ def test_no_query_raises_or_hides_an_error(db, case, query):
         assert ids(result) == ["M1"]
 
 
-@pytest.mark.parametrize("column", ["content", "tool_name", "tool_calls", "body", "title", "role"])
+@pytest.mark.parametrize("column", ["content", "tool_name", "tool_calls", "body", "role", "Title"])
 def test_a_columns_name_is_text(db, column):
+    """But `title` is a field of ours, and so is `role`: there only roles are no text."""
     store_messages(
         db, message("M1", f"the field {column}:deploy is odd"), message("M2", "deploy it")
     )
