@@ -87,10 +87,11 @@ class SchemaTooNewError(StoreReadOnlyError):
 
     code = "schema-too-new"
 
-    def __init__(self, found: int, newest: int) -> None:
+    def __init__(
+        self, found: int, newest: int, consequence: str = "it can be read but not written"
+    ) -> None:
         super().__init__(
-            f"the store has schema {found}, this version knows up to {newest}: "
-            "it can be read but not written"
+            f"the store has schema {found}, this version knows up to {newest}: {consequence}"
         )
         self.found = found
         self.newest = newest

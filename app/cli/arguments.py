@@ -76,6 +76,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         check,
         imports,
         install,
+        mcp,
         recall,
         search,
         searches,
@@ -109,6 +110,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         backfill,
         check,
         install,
+        mcp,
     ):
         module.add_to(commands, shared)
     result = parser.parse_args(arguments)

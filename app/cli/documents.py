@@ -24,9 +24,6 @@ from core.types import (
 
 Document = dict[str, Any]
 
-CALL_CHARS = 400
-"""The most characters that a recalled message shows of the arguments of a tool call."""
-
 
 def session_document(session: Session) -> Document:
     """Return a session as `show` and `sessions list` give it."""
@@ -54,7 +51,10 @@ def session_document(session: Session) -> Document:
 
 
 def message_document(message: Message) -> Document:
-    """Return a message with all that is known of it, as `show` gives it."""
+    """Return a message with all that is known of it, as `show` gives it.
+
+    `next_offset` is where `show --offset` and `read_message` read on when `content` is cut.
+    """
     return {
         "message": message.uid,
         "number": message.number,
@@ -78,35 +78,29 @@ def message_document(message: Message) -> Document:
 
 
 def recalled_message(message: Message) -> Document:
-    """Return a message as recall gives it: what is usual is not said.
+    """Return a message as recall gives it: as `message_document`, but what is usual is not said.
 
-    `content` is cut to the cap of its mode; then `truncated` is true and `next_offset` is where
-    `show --offset` and `read_message` read on. Arguments of tool calls are cut to `CALL_CHARS`.
+    So an answer has room for more of what was said. What was cut beside the content has its
+    whole length with it: `reasoning_length`, `arguments_length`, `more_tool_calls`.
     """
-    document: Document = {
-        "message": message.uid,
-        "number": message.number,
-        "role": message.role.value,
-        "created_at_ms": message.created_at_ms,
-        "content": message.content,
-        "content_length": message.content_length,
-        "truncated": message.truncated,
-    }
-    if message.truncated:
-        document["next_offset"] = _next_offset(message)
+    whole = message_document(message)
+    document = {key: whole[key] for key in _ALWAYS_SAID}
+    document |= {key: whole[key] for key in _SAID_IF_ANY if whole[key]}
     if message.state.value != "active":
-        document["state"] = message.state.value
+        document["state"] = whole["state"]
     if message.origin.value in ("injected", "synthetic"):
-        document["origin"] = message.origin.value
-    if message.tool_name:
-        document["tool_name"] = message.tool_name
-    if message.tool_status:
-        document["tool_status"] = message.tool_status.value
-    if message.tool_calls:
-        document["tool_calls"] = [_recalled_call(call) for call in message.tool_calls]
-    if message.reasoning:
-        document["reasoning_length"] = len(message.reasoning)
+        document["origin"] = whole["origin"]
+    if message.reasoning_length is not None:
+        document["reasoning_length"] = message.reasoning_length
+    if message.more_tool_calls:
+        document["more_tool_calls"] = message.more_tool_calls
     return document
+
+
+_ALWAYS_SAID = (
+    "message", "number", "role", "created_at_ms", "content", "content_length", "truncated",
+)  # fmt: skip
+_SAID_IF_ANY = ("next_offset", "tool_name", "tool_status", "tool_calls", "reasoning", "media_refs")
 
 
 def hit_document(hit: Hit) -> Document:
@@ -195,19 +189,14 @@ def _next_offset(message: Message) -> int | None:
 
 
 def _call_document(call: ToolCall) -> Document:
-    return {
+    document: Document = {
         "id": call.id,
         "name": call.name,
         "arguments": call.arguments,
         "status": call.status.value,
     }
-
-
-def _recalled_call(call: ToolCall) -> Document:
-    document = {"name": call.name, "arguments": call.arguments, "status": call.status.value}
-    if len(call.arguments) > CALL_CHARS:
-        document["arguments"] = call.arguments[:CALL_CHARS]
-        document["arguments_length"] = len(call.arguments)
+    if call.arguments_length is not None:
+        document["arguments_length"] = call.arguments_length
     return document
 
 

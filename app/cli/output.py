@@ -11,11 +11,12 @@ import sys
 from dataclasses import dataclass
 from typing import Any, TextIO
 
-# C0 except tab and line feed, DEL, C1, and the bidi and invisible format characters that can
-# reorder or hide what stands beside them (reliability.md, threat model: "Message text in CLI").
+# C0 except tab and line feed, DEL, C1, the bidi and invisible format characters that can reorder
+# or hide what stands beside them, and half characters, which no encoding has
+# (reliability.md, threat model: "Message text in CLI").
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff"
-    "\U000e0000-\U000e007f]"
+    "\ud800-\udfff\U000e0000-\U000e007f]"
 )
 _MARK_ON, _MARK_OFF = "\x1b[1;33m", "\x1b[0m"
 
@@ -43,6 +44,12 @@ def _json_escape(match: re.Match[str]) -> str:
     return f"\\u{code:04x}"
 
 
+def json_text(value: Any) -> str:
+    """Return a document as JSON on one line, its unsafe characters escaped."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return _UNSAFE.sub(_json_escape, text)
+
+
 @dataclass(frozen=True)
 class Output:
     """Where a command writes: one JSON document, or lines for people."""
@@ -54,8 +61,7 @@ class Output:
 
     def document(self, value: dict[str, Any]) -> None:
         """Print `value` as the one JSON document of this run."""
-        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-        self.out.write(_UNSAFE.sub(_json_escape, text) + "\n")
+        self.out.write(json_text(value) + "\n")
 
     def line(self, text: str = "") -> None:
         """Print one line or paragraph of stored or own text."""

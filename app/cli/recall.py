@@ -13,6 +13,7 @@ from app.cli.documents import recall_document, why_matched
 from app.cli.output import Output
 from app.cli.store_access import reading
 from core.errors import QueryError
+from core.recall.link import place_of
 from core.search.times import parse_time
 from core.types import Message, RecallAnswer, RecallRequest, RecallResult, Role
 
@@ -155,7 +156,7 @@ def _print_result(
         output.marked("    ", match.snippet, match.marks)
     elif result.preview:
         output.marked("    ", result.preview, ())
-    anchor = match.message if match else None
+    anchor = place_of(result.link).message
     for messages in (result.opening, result.messages, result.resolution):
         _print_gap(messages, result, output)
         for message in messages:

@@ -54,6 +54,12 @@ class _Watchdog:
         with self._changed:
             self._watched.remove(limit)
 
+    def expire(self, limit: Deadline) -> None:
+        """Let a deadline be over now; one that is watched no more is left alone."""
+        with self._changed:
+            limit.at = min(limit.at, time.monotonic())
+            self._changed.notify()
+
     def _run(self) -> None:
         with self._changed:
             while True:
@@ -85,3 +91,11 @@ def deadline(db: apsw.Connection, seconds: float) -> Iterator[Deadline]:
         yield limit
     finally:
         _watchdog.forget(limit)
+
+
+def expire(limit: Deadline) -> None:
+    """Interrupt what runs under a deadline now, whichever thread it runs in.
+
+    It goes on being interrupted until its block ends; after that this does nothing.
+    """
+    _watchdog.expire(limit)

@@ -1,0 +1,184 @@
+"""What the MCP tools answer from the store of one profile, each call on its own connection.
+
+The store is only ever read, and opened anew for each call: so the server starts without one,
+sees what other processes stored meanwhile, and holds no file of it while nothing is asked.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import apsw
+
+from app.cli.documents import part_document, recall_document
+from app.cli.mcp_arguments import ReadRequest, read_request, recall_request
+from app.cli.mcp_pages import (
+    PAYLOAD_CHARS,
+    Cursor,
+    bounded,
+    cursor_text,
+    digest,
+    fitting,
+    page_of,
+    read_cursor,
+)
+from app.cli.output import json_text
+from core.errors import QueryError, SchemaTooNewError, StoreError
+from core.history.messages import message_by_ref, message_text
+from core.history.sessions import session_by_ref
+from core.history.sources import is_read_whole
+from core.index import tokenizer
+from core.recall.link import place_of
+from core.recall.recall import recall
+from core.store import connection, migrations
+from core.store.deadline import Deadline, deadline, expire
+from core.store.errors import translated
+from core.types import Message
+
+T = TypeVar("T")
+Arguments = Mapping[str, Any]
+
+CALL_S = 6.0
+"""What a call may take in all; a search in it has 3 seconds, and then answers with what it has."""
+
+
+class Call:
+    """One call: work on the store that another thread may stop."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+        self._limit: Deadline | None = None
+        self._is_stopped = False
+
+    def run(self, work: Callable[[apsw.Connection], T]) -> T:
+        """Return what `work` makes of one state of the store.
+
+        Raises:
+            CoreError: the store cannot be read, or not as asked.
+            TimeoutError: it took too long, or was stopped.
+        """
+        try:
+            with translated(self._path), _opened(self._path) as db, deadline(db, CALL_S) as limit:
+                self._watch(limit)
+                with connection.snapshot(db):
+                    return work(db)
+        except apsw.InterruptError:
+            raise TimeoutError(f"this took longer than {CALL_S:.0f} s and was stopped") from None
+
+    def stop(self) -> None:
+        """Interrupt the work, whether it has begun or not."""
+        with self._lock:
+            self._is_stopped = True
+            if self._limit is not None:
+                expire(self._limit)
+
+    def _watch(self, limit: Deadline) -> None:
+        with self._lock:
+            self._limit = limit
+            if self._is_stopped:
+                expire(limit)
+
+
+def session_search(db: apsw.Connection, given: Arguments) -> str:
+    """Return a page of what was recalled, as JSON of at most `PAYLOAD_CHARS` characters.
+
+    Raises:
+        CoreError: an argument, or what it names, is not to be had; the cursor is another's.
+    """
+    asked = {name: value for name, value in given.items() if value is not None}
+    token = asked.pop("cursor", None)
+    asked_digest = digest(sorted(asked.items()))
+    cursor = None if token is None else _cursor_of(token, asked_digest)
+    now_ms = time.time_ns() // 1_000_000 if cursor is None else cursor.now_ms
+    request = recall_request(asked, now_ms)
+    found = recall(db, request)
+    answer = bounded(recall_document(request, found, is_read_whole=is_read_whole(db)))
+    answer_digest = digest(answer["results"])
+    if cursor is not None and cursor.answer != answer_digest:
+        raise QueryError("the answer is not what it was on the page before: ask without cursor")
+    page = page_of(answer, 0 if cursor is None else cursor.position)
+    if page.end is not None:
+        highest = _highest(db) if cursor is None else cursor.highest
+        page.document["cursor"] = cursor_text(
+            Cursor(asked_digest, answer_digest, highest, now_ms, page.end)
+        )
+    return json_text(page.document)
+
+
+def read_message(db: apsw.Connection, given: Arguments) -> str:
+    """Return a part of one text of a message, as JSON of at most `PAYLOAD_CHARS` characters.
+
+    Raises:
+        CoreError: an argument, or what it names, is not to be had.
+    """
+    wanted = read_request(given)
+    session = session_by_ref(db, place_of(wanted.session).session)
+    message = message_by_ref(db, session.id, wanted.message)
+    text, total = _part(db, message, wanted)
+    document = part_document(session, message, "", wanted.offset, total)
+    document |= {"part": wanted.part, "role": message.role.value, "text": ""}
+    room = PAYLOAD_CHARS - len(json_text(document)) - 2 * len(str(total))
+    shown = fitting(text, room) if text else ""
+    return json_text(document | part_document(session, message, shown, wanted.offset, total))
+
+
+def _part(db: apsw.Connection, message: Message, wanted: ReadRequest) -> tuple[str, int]:
+    """Return what is wanted of a text of a message, and the length of the whole text."""
+    if wanted.part == "content":
+        return message_text(db, message.id, offset=wanted.offset, chars=wanted.chars)
+    if wanted.part == "reasoning":
+        text = message.reasoning or ""
+    else:
+        calls = [
+            {"id": c.id, "name": c.name, "arguments": c.arguments, "status": c.status.value}
+            for c in message.tool_calls
+        ]
+        text = json_text(calls)
+    return text[wanted.offset : wanted.offset + wanted.chars], len(text)
+
+
+def _cursor_of(token: Any, asked_digest: bytes) -> Cursor:
+    if not isinstance(token, str):
+        raise QueryError("cursor must be the text of an earlier answer")
+    cursor = read_cursor(token)
+    if cursor.request != asked_digest:
+        raise QueryError("the cursor belongs to other arguments: pass the same ones, or none")
+    return cursor
+
+
+def _highest(db: apsw.Connection) -> int:
+    return int(db.execute("SELECT coalesce(max(id), 0) FROM message_keys").get)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[apsw.Connection]:
+    """Give a connection that can only read.
+
+    Raises:
+        StoreError: there is no store, or it has another schema than this version reads.
+    """
+    if not path.exists():
+        raise StoreError("nothing is stored yet for this profile: run `backscroll import` first")
+    db = connection.open_reader(path, tokenizer=tokenizer.locate())
+    try:
+        _require_our_schema(migrations.schema_version(db))
+        yield db
+    finally:
+        db.close()
+
+
+def _require_our_schema(found: int) -> None:
+    """Refuse what a person would be warned of: a model cannot tell what such an answer lacks."""
+    if found > migrations.NEWEST:
+        raise SchemaTooNewError(
+            found, migrations.NEWEST, "start this server again with the version that wrote it"
+        )
+    if found < migrations.NEWEST:
+        raise StoreError(
+            f"the store has schema {found}, this version reads {migrations.NEWEST}: run"
+            " `backscroll status` once, which brings it up to date"
+        )
