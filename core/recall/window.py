@@ -24,6 +24,9 @@ BOOKEND_CHARS = 1_200
 READ_CHARS = 2_000
 """The same for a session read from its start."""
 
+START, END = Place(-(1 << 62), 0), Place(1 << 62, 0)
+"""Places before and behind every message of any session."""
+
 _Row = tuple[Any, ...]
 _SEQ, _ID = 3, 0  # in MESSAGE_COLUMNS
 
@@ -54,14 +57,14 @@ def window(
     """
     if session_id is None:
         session_id = _owner(db, message_id)
-    row = _placed(db, session_id, message_id)
+    row = placed(db, session_id, message_id)
     place = Place(row[_SEQ], message_id)
     session = session_by_id(db, session_id)
     total = session.message_count
-    earlier = list(_neighbours(db, session_id, place, before, earlier=True))[::-1]
-    later = list(_neighbours(db, session_id, place, after, earlier=False))
+    earlier = list(neighbours(db, session_id, place, before, earlier=True))[::-1]
+    later = list(neighbours(db, session_id, place, after, earlier=False))
     number = visible_before(db, session_id, place, total) + 1
-    step = 1 if _is_visible(db, message_id) else 0
+    step = 1 if is_visible(db, message_id) else 0
     messages = (
         *_numbered(earlier, number - len(earlier), WINDOW_CHARS),
         *_numbered([row], number, WINDOW_CHARS),
@@ -91,9 +94,9 @@ def more(
     total = session_by_id(db, session_id).message_count
     if before_seq is not None:
         edge = Place(before_seq, 0)
-        rows = list(_neighbours(db, session_id, edge, count, earlier=True))[::-1]
+        rows = list(neighbours(db, session_id, edge, count, earlier=True))[::-1]
     elif after_seq is not None:
-        rows = list(_neighbours(db, session_id, Place(after_seq + 1, -1), count, earlier=False))
+        rows = list(neighbours(db, session_id, Place(after_seq + 1, -1), count, earlier=False))
     else:
         raise ValueError("an edge is needed: before_seq or after_seq")
     if not rows:
@@ -114,27 +117,32 @@ def opening(db: apsw.Connection, session_id: int, first: int = 20, last: int = 1
 
 def _ends(db: apsw.Connection, session_id: int, first: int, last: int, chars: int) -> Bookends:
     total = session_by_id(db, session_id).message_count
-    head = list(_neighbours(db, session_id, _START, first, earlier=False))
+    head = list(neighbours(db, session_id, START, first, earlier=False))
     rest = min(last, total - len(head))
-    tail = list(_neighbours(db, session_id, _END, rest, earlier=True))[::-1]
+    tail = list(neighbours(db, session_id, END, rest, earlier=True))[::-1]
     return Bookends(_numbered(head, 1, chars), _numbered(tail, total - len(tail) + 1, chars), total)
 
 
-_START, _END = Place(-(1 << 62), 0), Place(1 << 62, 0)
-
-
-def _neighbours(
-    db: apsw.Connection, session_id: int, place: Place, count: int, *, earlier: bool
+def neighbours(
+    db: apsw.Connection,
+    session_id: int,
+    place: Place,
+    count: int,
+    *,
+    earlier: bool,
+    only: str = "true",
 ) -> Iterable[_Row]:
     """Return up to `count` visible messages before or behind `place`, the nearest first.
 
-    The narrow rows are walked along the primary key, and only those wanted are read.
+    `only` is SQL over `message_keys AS k` that narrows them. The narrow rows are walked along
+    the primary key, and only those wanted are read: as `MESSAGE_COLUMNS`.
     """
     beyond, order = ("<", "DESC") if earlier else (">", "ASC")
     return db.execute(
         f"SELECT {MESSAGE_COLUMNS} FROM (SELECT p.session_id, p.seq, p.message_id"
         " FROM message_placements AS p CROSS JOIN message_keys AS k ON k.id = p.message_id"
         f" WHERE p.session_id = ? AND (p.seq, p.message_id) {beyond} (?, ?) AND {IS_VISIBLE}"
+        f" AND {only}"
         f" ORDER BY p.seq {order}, p.message_id {order} LIMIT ?) AS p"
         " CROSS JOIN messages AS m ON m.id = p.message_id",
         (session_id, *place, max(0, count)),
@@ -148,7 +156,8 @@ def _owner(db: apsw.Connection, message_id: int) -> int:
     return int(found)
 
 
-def _placed(db: apsw.Connection, session_id: int, message_id: int) -> _Row:
+def placed(db: apsw.Connection, session_id: int, message_id: int) -> _Row:
+    """Return the `MESSAGE_COLUMNS` of a message at its place in a session, visible or not."""
     row: _Row | None = db.execute(
         f"SELECT {MESSAGE_COLUMNS} FROM message_placements AS p"
         " CROSS JOIN messages AS m ON m.id = p.message_id"
@@ -160,7 +169,8 @@ def _placed(db: apsw.Connection, session_id: int, message_id: int) -> _Row:
     return row
 
 
-def _is_visible(db: apsw.Connection, message_id: int) -> bool:
+def is_visible(db: apsw.Connection, message_id: int) -> bool:
+    """Tell whether sessions show a message."""
     sql = f"SELECT {IS_VISIBLE} FROM message_keys AS k WHERE k.id = ?"
     return bool(db.execute(sql, (message_id,)).get)
 

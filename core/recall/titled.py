@@ -1,0 +1,105 @@
+"""Sessions that a query calls by their title or their id."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import apsw
+
+from core.history.messages import IS_VISIBLE
+from core.recall.asked import Asked
+from core.recall.link import place_of
+from core.search.scope import of_places
+from core.search.sql import EVERYTHING, Sql, both
+from core.search.term import ascii_lower
+from core.text import project
+from core.types import RecallRequest, SearchRequest
+
+MOST_TITLED = 50
+"""So many sessions of one title are looked at, the newest."""
+
+MOST_CHARS = 1_000
+"""A longer query calls nothing by its name."""
+
+_TITLE = "coalesce(s.search_title, s.title)"
+_QUOTES = " \t\r\n`'\"“”‘’「」"
+_NUMBERED = re.compile(r" #(\d{1,9})$")
+_TRIGRAM = 3
+
+
+def titled(db: apsw.Connection, asked: Asked) -> Iterator[int]:
+    """Yield the sessions that the query names, the likeliest first.
+
+    First one whose id it is, then those that go on under a title ("Title #2"), then those of
+    exactly that title, the newest first. Letters' case and widths, blanks, backticks
+    and quotes around the query are ignored. Sessions without a message in the time asked for
+    are left out, and those of other sources or projects.
+    """
+    request = asked.request
+    text = request.query.strip(_QUOTES)
+    if not text or len(text) > MOST_CHARS:
+        return
+    allowed = both(
+        Sql("s.trashed_at_ms IS NULL"),
+        of_places(db, SearchRequest("", sources=request.sources, projects=request.projects)),
+        _has_message(request),
+    )
+    yield from _by_id(db, place_of(text).session, allowed)
+    yield from _by_title(db, project(text), allowed)
+
+
+def _by_id(db: apsw.Connection, text: str, allowed: Sql) -> Iterator[int]:
+    source, _, native_id = text.partition("/")
+    of_source = "s.source_id IN (SELECT id FROM sources WHERE ? IN (kind, kind || '#' || id))"
+    for name, place in ((text, EVERYTHING), (native_id, Sql(of_source, (source,)))):
+        where = both(Sql("s.native_id = ?", (name,)), place, allowed)
+        rows: Any = db.execute(
+            f"SELECT s.id FROM sessions AS s WHERE {where.text}"
+            " ORDER BY s.last_active_at_ms DESC, s.id DESC LIMIT 10",
+            where.bindings,
+        )
+        yield from [row for (row,) in rows]
+
+
+def _by_title(db: apsw.Connection, text: str, allowed: Sql) -> Iterator[int]:
+    """Yield sessions by title; FTS5 finds candidates and LIKE ignores the case of ASCII."""
+    literal = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    fits = Sql(
+        f"({_TITLE} LIKE ? ESCAPE '\\' OR {_TITLE} LIKE ? ESCAPE '\\')",
+        (literal, f"{literal} #%"),
+    )
+    if len(text) >= _TRIGRAM:
+        # Without ESCAPE, or the index is not asked: a wildcard then stands for any character.
+        loose = text.replace("%", "_")
+        index = Sql("s.id IN (SELECT rowid FROM sessions_fts WHERE title LIKE ?)", (f"{loose}%",))
+        fits = both(index, fits)
+    where = both(fits, allowed)
+    rows: Any = db.execute(
+        f"SELECT s.id, {_TITLE} FROM sessions AS s WHERE {where.text}"
+        f" ORDER BY +s.started_at_ms DESC, s.id DESC LIMIT {MOST_TITLED}",
+        where.bindings,
+    )
+    exact, numbered = list[int](), list[int]()
+    for row, title in rows.fetchall():
+        rest = title[len(text) :]
+        if ascii_lower(title) == ascii_lower(text):
+            exact.append(row)
+        elif _NUMBERED.fullmatch(rest):
+            numbered.append(row)
+    yield from (*numbered, *exact)
+
+
+def _has_message(request: RecallRequest) -> Sql:
+    """Return the condition that a session s shows something said in the time asked for."""
+    since, until = request.since_ms, request.until_ms
+    if since is None and until is None:
+        return EVERYTHING
+    times = both(
+        EVERYTHING if since is None else Sql("k.at_ms >= ?", (since,)),
+        EVERYTHING if until is None else Sql("k.at_ms < ?", (until,)),
+    )
+    return Sql(
+        "EXISTS (SELECT 1 FROM message_placements AS p CROSS JOIN message_keys AS k"
+        f" ON k.id = p.message_id WHERE p.session_id = s.id AND {IS_VISIBLE} AND {times.text})",
+        times.bindings,
+    )
