@@ -111,11 +111,12 @@ def tool_calls_text(calls: Sequence[ToolCall]) -> str:
     lines: list[str] = []
     for call in calls:
         lines.append(call.name)
-        lines.extend(_argument_values(call.arguments))
+        lines.extend(argument_values(call.arguments))
     return project("\n".join(lines))[:INDEXED_CHARS]
 
 
-def _argument_values(arguments: str) -> Iterator[str]:
+def argument_values(arguments: str) -> Iterator[str]:
+    """Yield the values of a call's arguments in order, the argument text if it is no JSON."""
     try:
         value = _ARGUMENTS.decode(arguments)
     except (ValueError, RecursionError):
