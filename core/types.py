@@ -347,6 +347,30 @@ class SearchResult:
     inside_words: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One way to go on typing: the text to insert, how it is shown, and how many it stands for.
+
+    `count` is of messages for a role, of sessions for all else, None where it is not known.
+    """
+
+    text: str
+    shown: str
+    count: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What the text at the cursor could become, the likeliest first.
+
+    The characters from `start` to `end` are replaced by the text of the choice taken.
+    """
+
+    start: int
+    end: int
+    items: tuple[Choice, ...]
+
+
 RecallMode = Literal["discover", "read", "scroll", "browse"]
 RecallDetail = Literal["adaptive", "full"]
 
