@@ -6,6 +6,7 @@ from typing import Any
 
 import apsw
 
+from core.graphemes import start_of
 from core.history.bodies import read_calls
 from core.recall.plain_text import (
     CHUNK_CHARS,
@@ -16,7 +17,6 @@ from core.recall.plain_text import (
     nth_start,
     stretches,
 )
-from core.search.graphemes import start_of
 from core.text import argument_values, project, project_with_map
 from core.types import Origin, Role, ToolCall
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from core.search.graphemes import end_of, start_of
+from core.graphemes import end_of, start_of
 from core.search.language import Query
 from core.search.term import Term, ascii_lower, occurrences
 from core.text import project, project_with_map

@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from core.search.graphemes import end_of, may_cut, start_of
+from core.graphemes import end_of, may_cut, start_of
 from core.search.language import parse
 from core.search.snippet import SNIPPET_COLUMNS, find_marks, make_snippet
 from core.text import project
