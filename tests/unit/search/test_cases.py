@@ -7,10 +7,9 @@ import pytest
 from core.search.language import parse
 from core.search.run import search
 from core.search.snippet import find_marks
-from core.store.connection import transaction
 from core.types import Role, SearchRequest, ToolCall
 from tests.unit.search import cases
-from tests.unit.store.making import message, store_at, store_messages
+from tests.unit.store.making import message, store_messages
 
 PUBLIC = cases.read("public_cases.jsonl")
 HERMES = cases.read("hermes_cases.jsonl")
@@ -36,8 +35,6 @@ PLAIN = [
     case
     for case in HERMES.values()
     if case["kind"] == "search"
-    # A deletion that a late append must not undo is a matter of the history, not of search.
-    if case["id"] != "H183"
 ]
 
 OPERATORS = """ * ** " "" ' ( ) (( AND OR NOT NEAR( ^ {x}:y "half \\ """
@@ -47,19 +44,9 @@ ALSO_RUN = {
 }
 
 
-@pytest.fixture(scope="module", params=["cjk", "no cjk"])
-def emptied(request, tmp_path_factory):
-    made = store_at(tmp_path_factory.mktemp("cases"), cjk=request.param == "cjk")
-    made.pragma("synchronous", "OFF")  # hundreds of small stores, none of them to last
-    return made
-
-
 @pytest.fixture
-def db(emptied):
-    yield emptied
-    with transaction(emptied):
-        for table in ("message_placements", "messages", "sessions"):
-            emptied.execute(f"DELETE FROM {table}")
+def db(case_db):
+    return case_db
 
 
 def ids(result):
