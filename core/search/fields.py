@@ -51,7 +51,12 @@ def read_field(name: str, values: Sequence[Value], now: datetime) -> Field:
     if name in ("before", "after"):
         moments = [parse_time(text, now=now) for text in distinct]
         at_ms = max(moments) if name == "before" else min(moments)
-    return Field(field_name, distinct, at_ms=at_ms, shown=_shown(name, map(_as_typed, distinct)))
+    return Field(field_name, distinct, at_ms=at_ms, shown=_shown(name, map(value_typed, distinct)))
+
+
+def value_typed(text: str) -> str:
+    """Return `text` so that it can be typed behind a colon, in quotes where it needs them."""
+    return quoted(text) if text.startswith((":", "：")) or _NEEDS_QUOTES & set(text) else text
 
 
 def _title(values: Sequence[Value]) -> Field:
@@ -74,7 +79,7 @@ def _term_typed(term: Term) -> str:
     if term.literal is None or term.shown.startswith(('"', "“", "„")):
         return term.shown
     bare = term.shown.removesuffix("*") if term.is_prefix else term.shown
-    return _as_typed(bare) + "*" * term.is_prefix
+    return value_typed(bare) + "*" * term.is_prefix
 
 
 def _cleaned(value: Value, name: str) -> str:
@@ -89,10 +94,6 @@ def _role(text: str) -> str:
     if role not in tuple(Role):
         raise QueryError(f"roles are {', '.join(Role)}")
     return role
-
-
-def _as_typed(text: str) -> str:
-    return quoted(text) if text.startswith((":", "：")) or _NEEDS_QUOTES & set(text) else text
 
 
 def _shown(name: str, values: Iterable[str]) -> str:

@@ -9,13 +9,13 @@ from core.search.fields import FIELD_NAMES, Value
 from core.search.term import LATIN_CLASS
 from core.text import CJK_CLASS
 
-_CLOSED_BY = {'"': '"＂', "＂": '"＂', "“": "”“‟", "”": "”", "„": "“”‟", "‟": "”‟“"}
+CLOSED_BY = {'"': '"＂', "＂": '"＂', "“": "”“‟", "”": "”", "„": "“”‟", "‟": "”‟“"}
 _OPERATORS = frozenset(("AND", "OR", "NOT"))
-_BLANK = re.compile(r"[\s\0]+")
+BLANK = re.compile(r"[\s\0]+")
 _EXCLUDES = re.compile(f'-(?=[{LATIN_CLASS}{CJK_CLASS}("＂“”„‟])')
 
-_FIELD = re.compile(f"({'|'.join(FIELD_NAMES)})[:：](?![:：])")  # std::vector, role::user
-_COMMAS = frozenset(",，")
+FIELD = re.compile(f"({'|'.join(FIELD_NAMES)})[:：](?![:：])")  # std::vector, role::user
+COMMAS = frozenset(",，")
 
 
 class Typed(Enum):
@@ -74,7 +74,7 @@ class _Lexer:
                 self._enter(minus=minus)
             elif char == ")":
                 self._leave()
-            elif char in _CLOSED_BY:
+            elif char in CLOSED_BY:
                 self._phrase(char, minus=minus)
             elif not self._field(minus=minus):
                 self._word(minus=minus)
@@ -84,7 +84,7 @@ class _Lexer:
             self._close()
 
     def _skip_blank(self) -> bool:
-        blank = _BLANK.match(self._text, self._at)
+        blank = BLANK.match(self._text, self._at)
         self._at = blank.end() if blank else self._at
         return self._at < len(self._text)
 
@@ -122,7 +122,7 @@ class _Lexer:
     def _quoted(self, opening: str) -> Value | None:
         """Read to behind the closing quote, and its star; without one nothing is read."""
         start = self._at + 1
-        ends = [at for char in _CLOSED_BY[opening] if (at := self._text.find(char, start)) >= 0]
+        ends = [at for char in CLOSED_BY[opening] if (at := self._text.find(char, start)) >= 0]
         if not ends:
             return None
         end = min(ends)
@@ -132,7 +132,7 @@ class _Lexer:
 
     def _field(self, *, minus: bool) -> bool:
         """Read a field; one without a value is none, and nothing is read."""
-        name = _FIELD.match(self._text, self._at)
+        name = FIELD.match(self._text, self._at)
         if name is None:
             return False
         start, repairs = self._at, len(self.repairs)
@@ -152,19 +152,19 @@ class _Lexer:
             value = self._value()
             if value.text.replace("\0", " ").strip():
                 yield value
-            if self._text[self._at : self._at + 1] not in _COMMAS:
+            if self._text[self._at : self._at + 1] not in COMMAS:
                 return
             self._at += 1
 
     def _value(self) -> Value:
         opening = self._text[self._at : self._at + 1]
-        if opening in _CLOSED_BY:
+        if opening in CLOSED_BY:
             found = self._quoted(opening)
             if found is not None:
                 return found
             self.repairs.append("a quote without its pair is left out")
             self._at += 1
-        return Value(self._stretch(_COMMAS))
+        return Value(self._stretch(COMMAS))
 
     def _word(self, *, minus: bool) -> None:
         word = self._stretch(frozenset())
@@ -176,7 +176,7 @@ class _Lexer:
     def _stretch(self, stops: frozenset[str]) -> str:
         """Read to the next blank, to one of `stops`, or to the bracket that closes a group."""
         start, inner = self._at, 0
-        while self._at < len(self._text) and not _BLANK.match(self._text, self._at):
+        while self._at < len(self._text) and not BLANK.match(self._text, self._at):
             char = self._text[self._at]
             if char in stops:
                 break
