@@ -16,10 +16,8 @@ from core.recall.window import (
 )
 from core.store.connection import transaction
 from core.types import MessageState, Role
-from tests.unit.search import cases
 from tests.unit.store.making import message, store_at, store_messages
 
-HERMES = cases.read("hermes_cases.jsonl")
 HIDDEN = (MessageState.REWOUND, MessageState.OFF_BRANCH, MessageState.HIDDEN)
 
 
@@ -186,25 +184,3 @@ def test_a_window_reads_no_message_it_does_not_show(db):
     assert steps[0].startswith("SEARCH p USING PRIMARY KEY (session_id=?")
     assert steps[1] == "SEARCH k USING INTEGER PRIMARY KEY (rowid=?)"
     assert not any("TEMP B-TREE" in step for step in steps)
-
-
-@pytest.mark.parametrize("name", ["H185", "H186", "H187", "H188", "H190"])
-def test_the_peers_views(db, name):
-    """The bookends the peer drops where they are in the window are told apart by number here.
-
-    H189 is no test: it leaves tool rows out of a window, which ours shows folded.
-    """
-    case = HERMES[name]
-    cases.store_case(db, case)
-    args = case["args"]
-    around = window(
-        db, row_of(db, f"m{args['anchor']}"), before=args["window"], after=args["window"]
-    )
-    if "window" in case["expect"]:
-        assert [each.uid for each in around.messages] == [f"m{n}" for n in case["expect"]["window"]]
-    ends = bookends(db, 1, args["bookend"], args["bookend"])
-    numbers = {each.number for each in around.messages}
-    for side, given in (("start", ends.opening), ("end", ends.resolution)):
-        outside = [each.uid for each in given if each.number not in numbers]
-        if f"bookend_{side}" in case["expect"]:
-            assert outside == [f"m{n}" for n in case["expect"][f"bookend_{side}"]]
