@@ -13,10 +13,12 @@ from qasync import QEventLoop
 from app.collector import Collector
 from app.controllers.appearance import AppearanceController
 from app.controllers.backfill import BackfillController
+from app.controllers.completion import CompletionController
 from app.controllers.context import ContextController
 from app.controllers.filters import FilterController
 from app.controllers.imports import ImportController
 from app.controllers.navigation import NavigationController, Place
+from app.controllers.saved import SavedController
 from app.controllers.search import SearchController
 from app.controllers.sessions import SessionsController
 from app.controllers.status import StatusController
@@ -97,6 +99,8 @@ class Program(QObject):
         self.filters = FilterController(store, bar, self.dialogs, tasks, state)
         self.sessions = SessionsController(store, window, self.filters, tasks, state)
         self.search = SearchController(store, window, self.filters, tasks, state)
+        self.saved = SavedController(store, window, self.filters, self.search, tasks)
+        self.completion = CompletionController(store, window, tasks)
         self.context = ContextController(store, self.pane, tasks)
         self.navigation = NavigationController(window, self.context, self.search)
         self.imports = ImportController(store, window, self.dialogs, tasks)
@@ -190,6 +194,7 @@ class Program(QObject):
 
     def _on_store_changed(self) -> None:
         self.filters.refresh()
+        self.saved.refresh()
         if self.sessions.browsing:
             self.sessions.refresh()
         elif not self.imports.running:

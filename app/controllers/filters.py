@@ -1,7 +1,7 @@
 """The filters: what can be chosen, read from the store, and what is chosen, for every question."""
 
 from dataclasses import dataclass
-from datetime import datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
 
 import apsw
 from PySide6.QtCore import QDate, QObject, Signal
@@ -13,13 +13,17 @@ from app.tasks import TaskScope
 from app.view_state import ViewState
 from app.views.filter_chip import Choice, FilterChip
 from app.views.search_bar import SearchBar
+from core.errors import QueryError
 from core.history import facets
+from core.history.saved_searches import SavedFilters
+from core.search.saved import period
 from core.store.store import Store
 from core.types import Role
 
 _BETWEEN = "between"
 _DAYS = {"1d": 1, "7d": 7, "30d": 30, "365d": 365}
 _PROJECTS_OFFERED = 60
+_OPEN = ".."  # between two times as they are typed, where a saved search has them
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,7 @@ class FilterController(QObject):
         super().__init__(bar)
         self._store, self._bar, self._dialogs = store, bar, dialogs
         self._tasks, self._state = tasks, state
+        self._is_showing = False
         bar.role.offer(self._roles())
         bar.date.offer(self._dates(""))
         for name, chip in self._chips().items():
@@ -65,6 +70,45 @@ class FilterController(QObject):
             until,
         )
 
+    def as_saved(self) -> SavedFilters:
+        """Return what is chosen as it can be saved: days counted from today stay so."""
+        since, until, days = "", "", None
+        keys = self._bar.date.chosen_keys()
+        if keys and keys[0] in _DAYS:
+            days = _DAYS[keys[0]]
+        elif keys and _is_range(keys[0]):
+            first, last = keys[0].split("-")
+            since, until = _iso(first, 0), _iso(last, 1)
+        elif keys and _OPEN in keys[0]:
+            since, until = keys[0].split(_OPEN)
+        chosen = self.current()
+        return SavedFilters(
+            chosen.roles, chosen.sources, chosen.projects, days, since=since, until=until
+        )
+
+    def show(self, filters: SavedFilters) -> None:
+        """Choose what was saved; `changed` is emitted once, if anything is other than before.
+
+        Raises:
+            QueryError: its times cannot be read. Nothing is changed.
+        """
+        period(filters, datetime.now().astimezone())
+        key = _date_key(filters)
+        self._bar.date.offer(self._dates("" if key in _DAYS else key))
+        keys = {
+            "project": filters.projects,
+            "source": filters.sources,
+            "role": tuple(role.value for role in filters.roles),
+            "date": (key,) if key else (),
+        }
+        if keys == {name: chip.chosen_keys() for name, chip in self._chips().items()}:
+            return
+        self._is_showing = True
+        for name, chip in self._chips().items():
+            chip.choose(keys[name])
+        self._is_showing = False
+        self._on_chosen()
+
     def refresh(self) -> None:
         """Read anew what can be chosen."""
         self._tasks.start("filters", self._load())
@@ -76,6 +120,8 @@ class FilterController(QObject):
         self._bar.project.offer(offered)
 
     def _on_chosen(self) -> None:
+        if self._is_showing:
+            return
         if self._bar.date.chosen_keys() == (_BETWEEN,):
             self._tasks.start("days", self._choose_days())
             return
@@ -98,7 +144,7 @@ class FilterController(QObject):
         if name == "role":
             return tuple(key for key in keys if key in set(Role))
         if name == "date":
-            keys = tuple(key for key in keys[:1] if key in _DAYS or _is_range(key))
+            keys = tuple(key for key in keys[:1] if key in _DAYS or _is_range(key) or _is_open(key))
             self._bar.date.offer(self._dates(keys[0] if keys and keys[0] not in _DAYS else ""))
         return keys
 
@@ -109,6 +155,9 @@ class FilterController(QObject):
         if keys[0] in _DAYS:
             first = formatting.today() - timedelta(days=_DAYS[keys[0]] - 1)
             return _midnight_ms(first.strftime("%Y%m%d"), 0), None
+        if _OPEN in keys[0]:
+            since, until = keys[0].split(_OPEN)
+            return period(SavedFilters(since=since, until=until), datetime.now().astimezone())
         first_day, last_day = keys[0].split("-")
         return _midnight_ms(first_day, 0), _midnight_ms(last_day, 1)
 
@@ -144,13 +193,43 @@ def _is_range(key: str) -> bool:
     return len(days) == 2 and all(QDate.fromString(day, "yyyyMMdd").isValid() for day in days)
 
 
+def _is_open(key: str) -> bool:
+    """Tell whether `key` is two times as they are typed, one of which may be missing."""
+    since, found, until = key.partition(_OPEN)
+    try:
+        period(SavedFilters(since=since, until=until), datetime.now().astimezone())
+    except QueryError:
+        return False
+    return bool(found)
+
+
 def _midnight_ms(day: str, later: int) -> int:
     """Return the local start of a day written `yyyymmdd`, or of the day `later` after it."""
     at = datetime.strptime(day, "%Y%m%d").date() + timedelta(days=later)  # noqa: DTZ007 - a day
     return int(datetime.combine(at, time()).astimezone().timestamp() * 1000)
 
 
+def _iso(day: str, later: int) -> str:
+    """Return a day written `yyyymmdd`, or the one `later` after it, as `yyyy-mm-dd`."""
+    found = datetime.strptime(day, "%Y%m%d").date() + timedelta(days=later)  # noqa: DTZ007 - a day
+    return found.isoformat()
+
+
+def _date_key(filters: SavedFilters) -> str:
+    """Return the key of the date chip for saved times; two whole days are a range of days."""
+    if filters.days is not None:
+        return next((key for key, days in _DAYS.items() if days == filters.days), "")
+    try:
+        first, until = date.fromisoformat(filters.since), date.fromisoformat(filters.until)
+        return f"{first:%Y%m%d}-{until - timedelta(days=1):%Y%m%d}"
+    except (ValueError, OverflowError):
+        return f"{filters.since}{_OPEN}{filters.until}" if filters.since or filters.until else ""
+
+
 def _range_words(key: str) -> str:
+    if _OPEN in key:
+        since, until = key.split(_OPEN)
+        return f"{since} – {until}".strip()
     first, last = (datetime.strptime(day, "%Y%m%d").date() for day in key.split("-"))  # noqa: DTZ007
     today = formatting.today()
     return f"{formatting.short_day(first, today)} – {formatting.short_day(last, today)}"

@@ -1,16 +1,25 @@
 """An answer as the list of hits shows it: by session, titles with their matches marked."""
 
+from typing import NamedTuple
+
 import apsw
 
 from app.models.hits import HitGroup
 from app.text_ranges import visible
+from core.history.messages import newest_message
 from core.history.sessions import session_by_id
 from core.search.language import Query, parse
 from core.search.run import search
 from core.search.snippet import find_marks
 from core.types import Hit, SearchRequest, SearchResult, Session, Sort
 
-Answer = tuple[SearchResult, list[HitGroup]]
+
+class Answer(NamedTuple):
+    """An answer, its hits by session, and the newest message of the store it was found in."""
+
+    result: SearchResult
+    groups: list[HitGroup]
+    newest: int
 
 
 def answer(db: apsw.Connection, request: SearchRequest) -> Answer:
@@ -24,16 +33,16 @@ def answer(db: apsw.Connection, request: SearchRequest) -> Answer:
     for hit in result.hits:
         by_session.setdefault(hit.session_id, []).append(hit)
     query = parse(request.query)
-    is_open_ended = request.offset + len(result.hits) < result.total_hits
+    is_open_ended = result.next is not None
     groups = []
-    if not request.offset:
+    if request.after is None and not request.offset:
         titles = [each for each in result.title_matches if each.id not in by_session]
         groups = [_group(query, each, (), is_open_ended=False) for each in titles]
     for session_id, hits in by_session.items():
         session = session_by_id(db, session_id)
         ordered = _as_told(hits, request.sort)
         groups.append(_group(query, session, ordered, is_open_ended=is_open_ended))
-    return result, groups
+    return Answer(result, groups, newest_message(db))
 
 
 def _as_told(hits: list[Hit], sort: Sort) -> tuple[Hit, ...]:

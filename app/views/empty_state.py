@@ -9,7 +9,8 @@ from app import formatting
 from app.text_ranges import one_line
 from app.views.page import Page
 from app.views.parts import Button, Text, rule
-from app.views.path_facts import LeftOut, coverage, left_out, look
+from app.views.path_facts import LeftOut, coverage, left_out
+from app.views.path_looks import look
 from app.views.token_split import Pair, TokenSplit
 from app.views.tried_table import TriedTable
 from core.types import SearchResult
@@ -25,10 +26,14 @@ class ZeroHitsView(Page):
     Signals:
         include_asked: search again with these parts too; carries their names.
         query_offered: the offered search was pressed; carries its query.
+        scan_asked: every message should be read, without an index.
+        search_on_asked: the search should go on, beyond the time limit.
     """
 
     include_asked = Signal(tuple)
     query_offered = Signal(str)
+    scan_asked = Signal()
+    search_on_asked = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent=parent)
@@ -42,11 +47,19 @@ class ZeroHitsView(Page):
         self.advice.setMaximumWidth(_ADVICE_WIDTH)
         self.advice.setMinimumWidth(_ADVICE_WIDTH // 2)
         self.offer = Button("", "primary", "search")
+        self._names: tuple[str, ...] = ()
+        self._include_all = Button(self.tr("Include all of these"))
+        self._include_all.clicked.connect(lambda: self.include_asked.emit(self._names))
+        self.scan = Button(self.tr("Scan everything"), "", "path-like")
+        self.search_on = Button(self.tr("Search on"), "", "now")
+        self.cost = Text("", "caption", "text2")
         self._offered = ""
         self._tried = QVBoxLayout()
         self._left_out = QVBoxLayout()
         self._build()
         self.offer.clicked.connect(lambda: self.query_offered.emit(self._offered))
+        self.scan.clicked.connect(self.scan_asked)
+        self.search_on.clicked.connect(self.search_on_asked)
 
     def _build(self) -> None:
         side = QVBoxLayout()
@@ -73,20 +86,40 @@ class ZeroHitsView(Page):
         self.column.addWidget(self._words)
         self.column.addLayout(self._tried)
         self.column.addLayout(self._left_out)
+        self.column.addLayout(self._actions())
         self.column.addStretch(1)
 
-    def show_result(self, result: SearchResult) -> None:
-        """Show an answer without hits; the word split comes later by `show_words`."""
+    def _actions(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setContentsMargins(0, 16, 0, 0)
+        row.setSpacing(8)
+        for button in (self._include_all, self.search_on, self.scan):
+            row.addWidget(button)
+        row.addSpacing(8)
+        row.addWidget(self.cost)
+        row.addStretch(1)
+        return row
+
+    def show_result(self, result: SearchResult, *, everything: bool = False) -> None:
+        """Show an answer without hits; the word split comes later by `show_words`.
+
+        `everything`: it was asked for by reading every message, so nothing more can be offered.
+        """
         messages = formatting.counted(
             result.messages_searched, self.tr("%1 message"), self.tr("%1 messages")
         )
         self.title.setText(self.tr("0 hits in %1").replace("%1", messages))
-        self.sentence.setText(self._truth(result))
+        self.sentence.setText(self._truth_of_all(result) if everything else self._truth(result))
         self._words.hide()
         _empty(self._tried)
         self._tried.addWidget(Text(self.tr("What was tried"), bold=True))
         self._tried.addWidget(TriedTable(result))
         self._show_left_out(left_out(result.not_searched))
+        self.search_on.setVisible(not result.complete)
+        self.scan.setVisible(not everything)
+        self.cost.setVisible(not everything)
+        words = self.tr("reads %1 to their ends, in every state; can be stopped")
+        self.cost.setText(words.replace("%1", messages))
         self.verticalScrollBar().setValue(0)
 
     def show_words(self, run: str, pairs: Sequence[Pair], offered: str, hits: int) -> None:
@@ -117,6 +150,14 @@ class ZeroHitsView(Page):
         words = self.tr("%1 covers every one of them, and none contains this text.")
         return words.replace("%1", name)
 
+    def _truth_of_all(self, result: SearchResult) -> str:
+        if not result.complete:
+            return self.tr("The reading was stopped before its end: there may be hits.")
+        return self.tr(
+            "Every message was read to its end, with tool output, reasoning, what was taken back "
+            "and what is in the trash: none contains this text."
+        )
+
     def _advice(self, pairs: Sequence[Pair], missing: Sequence[str]) -> str:
         if not missing:
             return self.tr("Every pair occurs, but no message has them all side by side.")
@@ -129,6 +170,8 @@ class ZeroHitsView(Page):
 
     def _show_left_out(self, parts: Sequence[LeftOut]) -> None:
         _empty(self._left_out)
+        self._names = tuple(part.include for part in parts if part.include)
+        self._include_all.setVisible(len(self._names) > 1)
         if not parts:
             return
         self._left_out.addWidget(Text(self.tr("Not searched"), bold=True))
@@ -137,12 +180,6 @@ class ZeroHitsView(Page):
             self._left_out.addWidget(rule())
             self._left_out.addWidget(self._row(part))
         self._left_out.addWidget(rule())
-        names = tuple(part.include for part in parts if part.include)
-        if len(names) > 1:
-            everything = Button(self.tr("Include all of these"))
-            everything.clicked.connect(lambda: self.include_asked.emit(names))
-            self._left_out.addSpacing(16)
-            self._left_out.addWidget(everything, alignment=Qt.AlignmentFlag.AlignLeft)
 
     def _row(self, part: LeftOut) -> QWidget:
         result = QWidget()

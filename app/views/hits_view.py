@@ -35,6 +35,19 @@ class HitsView(RowList):
             self.select_row(row)
         return row >= 0
 
+    def place(self) -> tuple[int | None, int]:
+        """Return where one stands: the message, None for no hit, and how far it is scrolled."""
+        index = self.currentIndex()
+        hit = self._model.hit(index.row()) if index.isValid() else None
+        return (None if hit is None else hit.message_id), self.verticalScrollBar().value()
+
+    def return_to(self, place: tuple[int | None, int]) -> None:
+        """Stand where one stood before other rows were shown, as far as it is still there."""
+        message_id, scrolled = place
+        if message_id is not None:
+            self.select_message(message_id)
+        self.verticalScrollBar().setValue(scrolled)
+
     def step_hit(self, steps: int) -> None:
         """Go to the next or previous hit, over the rows of the groups."""
         row = self.currentIndex().row() + steps

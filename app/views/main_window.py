@@ -17,9 +17,11 @@ from PySide6.QtWidgets import (
 
 from app.models.hits import HitsModel
 from app.models.recent import RecentModel
+from app.models.saved import SavedModel
 from app.models.sessions import SessionsModel
 from app.models.sources import SourcesModel
 from app.views.actions import Actions
+from app.views.completion_popup import CompletionPopup
 from app.views.conversation_pane import ConversationPane
 from app.views.empty_state import ZeroHitsView
 from app.views.first_run import FirstRunView
@@ -49,11 +51,12 @@ class Models:
     hits: HitsModel
     recent: RecentModel
     sources: SourcesModel
+    saved: SavedModel
 
     @classmethod
     def empty(cls) -> "Models":
         """Return models that hold nothing."""
-        return cls(SessionsModel(), HitsModel(), RecentModel(), SourcesModel())
+        return cls(SessionsModel(), HitsModel(), RecentModel(), SourcesModel(), SavedModel())
 
 
 class MainWindow(QMainWindow):
@@ -83,7 +86,7 @@ class MainWindow(QMainWindow):
         self.message_bar = MessageBar()
         self.sessions_view = SessionsView(models.sessions)
         self.hits_view = HitsView(models.hits)
-        self.recent_view = RecentView(models.recent)
+        self.recent_view = RecentView(models.recent, models.saved)
         self.zero_hits = ZeroHitsView()
         self.nothing_open = EmptyState()
         self.first_run = FirstRunView(models.sources)
@@ -118,6 +121,7 @@ class MainWindow(QMainWindow):
         column.addWidget(self.pages, 1)
         column.addWidget(self.status_bar)
         self.setCentralWidget(central)
+        self.completion_popup = CompletionPopup(self.search_bar.field, central)
 
     def _connect(self) -> None:
         actions = self.actions_by_name
@@ -134,6 +138,7 @@ class MainWindow(QMainWindow):
         actions["why"].triggered.connect(lambda: self.path_bar.link_pressed.emit("why"))
         self.search_bar.field.list_wanted.connect(self.focus_list)
         self.search_bar.field.left.connect(self.focus_list)
+        self.search_bar.field.searches_wanted.connect(self._on_searches_wanted)
         for view in (self.sessions_view, self.hits_view):
             view.row_entered.connect(self.focus_conversation)
 
@@ -159,10 +164,15 @@ class MainWindow(QMainWindow):
     def current_list(self) -> RowList:
         """Return the list that is shown."""
         if self.lists.currentWidget() is self.recent_view:
-            return self.recent_view.list
+            return self.recent_view.front()
         return (
             self.hits_view if self.lists.currentWidget() is self.hits_view else self.sessions_view
         )
+
+    def show_searches(self) -> None:
+        """Show the saved and recent searches, with the focus in them if there are any."""
+        self.show_list(self.recent_view)
+        self.recent_view.enter()
 
     def show_about(self, sqlite_version: str) -> None:
         """Show versions and licences."""
@@ -209,6 +219,12 @@ class MainWindow(QMainWindow):
         if self.right.currentWidget() is self.pane:
             found += self.pane.focus_targets()
         return found
+
+    def _on_searches_wanted(self) -> None:
+        if self.on_sources() or self.recent_view.is_empty():
+            self.focus_list()
+        else:
+            self.show_searches()
 
     def _step_pane(self, step: int) -> None:
         panes = self.panes()

@@ -7,7 +7,8 @@ from PySide6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QSizePolicy, QT
 
 from app import theme
 from app.views.parts import Badge, Dot, ElidedText, Link, Text
-from app.views.path_facts import Fact, look
+from app.views.path_facts import Fact
+from app.views.path_looks import look
 
 HEIGHT = 36
 _CHIP_HEIGHT = 24
@@ -129,7 +130,7 @@ class PathBar(QFrame):
             self.links[fact.link] = link
             return link
         if not fact.strong:
-            return (ElidedText if fact.gives_way else Text)(fact.text, "ui", "text2")
+            return (ElidedText if fact.gives_way else Text)(fact.text, "ui", fact.ink)
         pair = QWidget()
         row = QHBoxLayout(pair)
         row.setContentsMargins(0, 0, 0, 0)

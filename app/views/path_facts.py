@@ -1,20 +1,29 @@
 """What the path bar says about an answer: pure words, in a fixed order."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
+from PySide6.QtCore import QT_TRANSLATE_NOOP
 
 from app import formatting
-from core.types import SearchResult
+from app.text_ranges import one_line
+from app.views.path_looks import tr
+from core.types import SearchRequest, SearchResult
 
 WHY = "why"
 SHOW_ALL = "show-all"
 SHOW_DEFAULT = "show-default"
 INCLUDE = "include"
+INSIDE = "inside"
+WHOLE_WORDS = "whole-words"
+SCAN = "scan"
+LEAVE_SCAN = "leave-scan"
+SEARCH_ON = "search-on"
+AGAIN = "again"
 STOP = "stop"
 
-_CONTEXT = "path"
+QUERY_TIMEOUT = "query_timeout"
+_READ_AS_CHARS = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,80 +37,22 @@ class Fact:
     strong: str = ""
     link: str = ""
     gives_way: bool = False
+    ink: str = "text2"
 
 
 @dataclass(frozen=True, slots=True)
-class PathLook:
-    """Icon, word and tint of one search path."""
+class Shown:
+    """What is shown of an answer: to which request, how many of its hits, over how many sessions.
 
-    icon: str
-    word: str
-    kind: str
-    phrase: str = ""  # the word as the subject of a sentence
+    `sessions` is None while not all hits are loaded. `is_stale` when there are newer
+    messages, which a list of several pages does not take in by itself.
+    """
 
+    request: SearchRequest
+    hits: int
+    sessions: int | None = None
+    is_stale: bool = False
 
-_LOOKS = {
-    "cjk": PathLook(
-        "path-cjk",
-        QT_TRANSLATE_NOOP("path", "CJK index"),
-        "info",
-        QT_TRANSLATE_NOOP("path", "The CJK index"),
-    ),
-    "fts5+cjk": PathLook(
-        "path-cjk",
-        QT_TRANSLATE_NOOP("path", "CJK + word index"),
-        "info",
-        QT_TRANSLATE_NOOP("path", "CJK and word index together"),
-    ),
-    "fts5": PathLook(
-        "path-fts5",
-        QT_TRANSLATE_NOOP("path", "Word index"),
-        "ok",
-        QT_TRANSLATE_NOOP("path", "The word index"),
-    ),
-    "trigram": PathLook(
-        "path-trigram",
-        QT_TRANSLATE_NOOP("path", "Trigram index"),
-        "trigram",
-        QT_TRANSLATE_NOOP("path", "The trigram index"),
-    ),
-    "like": PathLook(
-        "path-like",
-        QT_TRANSLATE_NOOP("path", "LIKE scan"),
-        "warn",
-        QT_TRANSLATE_NOOP("path", "The scan"),
-    ),
-    "fts5_or": PathLook(
-        "path-fts5",
-        QT_TRANSLATE_NOOP("path", "Fewer words"),
-        "warn",
-        QT_TRANSLATE_NOOP("path", "The word index"),
-    ),
-    "title": PathLook(
-        "path-browse",
-        QT_TRANSLATE_NOOP("path", "Titles and ids"),
-        "unk",
-        QT_TRANSLATE_NOOP("path", "The search of titles"),
-    ),
-    "empty": PathLook(
-        "path-browse",
-        QT_TRANSLATE_NOOP("path", "Browse"),
-        "unk",
-        QT_TRANSLATE_NOOP("path", "The list"),
-    ),
-    "searching": PathLook(
-        "hourglass",
-        QT_TRANSLATE_NOOP("path", "Searching"),
-        "unk",
-        QT_TRANSLATE_NOOP("path", "The search"),
-    ),
-    "partial": PathLook(
-        "partial",
-        QT_TRANSLATE_NOOP("path", "Partial"),
-        "partial",
-        QT_TRANSLATE_NOOP("path", "The search"),
-    ),
-}
 
 # `not_searched` key → words for one, words for many, what to include to search it too.
 _LEFT_OUT = {
@@ -147,17 +98,6 @@ class LeftOut:
     include: str
 
 
-def tr(text: str) -> str:
-    """Translate a text of this module."""
-    return QCoreApplication.translate(_CONTEXT, text)
-
-
-def look(path: str) -> PathLook:
-    """Return how a search path is shown."""
-    found = _LOOKS[path]
-    return PathLook(found.icon, tr(found.word), found.kind, tr(found.phrase))
-
-
 def left_out(not_searched: Mapping[str, int]) -> tuple[LeftOut, ...]:
     """Return in words what an answer left out; keys without words are shown as they are."""
     result = []
@@ -186,24 +126,46 @@ def coverage(result: SearchResult) -> float:
     return min(found, default=1.0)
 
 
-def result_facts(result: SearchResult, sessions: int | None) -> tuple[Fact, ...]:
-    """Return the facts of an answer in their order.
-
-    Args:
-        result: the answer.
-        sessions: how many sessions the hits are in, None while not all hits are loaded.
-    """
-    facts = [_hits_fact(result, sessions), Fact(formatting.elapsed(result.elapsed_ms))]
-    facts.append(Fact(tr("covers %1").replace("%1", formatting.percent(coverage(result)))))
-    facts.append(Fact(tr("complete") if result.complete else _partial(result)))
+def result_facts(result: SearchResult, shown: Shown) -> tuple[Fact, ...]:
+    """Return the facts of an answer in their order; what can be done about it comes last."""
+    facts = [_hits_fact(result, shown)]
+    if result.title_matches and not result.total_hits:
+        count = len(result.title_matches)
+        facts.append(Fact(formatting.counted(count, tr("%1 title"), tr("%1 titles"))))
+    facts.append(Fact(formatting.elapsed(result.elapsed_ms)))
+    if shown.request.everything:
+        facts.append(Fact(tr("everything was read") if result.complete else _partial(result)))
+    else:
+        facts.append(Fact(tr("covers %1").replace("%1", formatting.percent(coverage(result)))))
+        facts.append(Fact(tr("complete") if result.complete else _partial(result)))
+    if shown.request.inside_words:
+        facts.append(Fact(tr("inside words too")))
+    if result.repairs:
+        facts.append(Fact(_repaired(result), gives_way=True, ink="warn"))
     missing = left_out(result.not_searched)
     if missing:
         words = ", ".join(each.words for each in missing)
         facts.append(Fact(tr("not searched: %1").replace("%1", words), gives_way=True))
-        if any(each.include for each in missing) and not result.total_hits:
-            facts.append(Fact(tr("Include"), link=INCLUDE))
-    facts.append(Fact(tr("Why?"), link=WHY))
-    return tuple(facts)
+    return (*facts, *_links(result, shown), Fact(tr("Why?"), link=WHY))
+
+
+def _links(result: SearchResult, shown: Shown) -> Iterator[Fact]:
+    request = shown.request
+    if shown.is_stale:
+        yield Fact(tr("New messages: ask again"), link=AGAIN)
+    if not result.complete and result.reason == QUERY_TIMEOUT:
+        yield Fact(tr("Search on"), link=SEARCH_ON)
+    if request.inside_words:
+        yield Fact(tr("Whole words only"), link=WHOLE_WORDS)
+    elif result.inside_words and not request.everything:
+        words = tr("also inside words (%1)")
+        yield Fact(words.replace("%1", formatting.number(result.inside_words)), link=INSIDE)
+    if request.everything:
+        yield Fact(tr("Ask the indexes"), link=LEAVE_SCAN)
+    elif not result.total_hits:
+        if any(each.include for each in left_out(result.not_searched)):
+            yield Fact(tr("Include"), link=INCLUDE)
+        yield Fact(tr("Scan everything"), link=SCAN)
 
 
 def import_facts(messages: int, fraction: float) -> tuple[Fact, ...]:
@@ -216,24 +178,36 @@ def import_facts(messages: int, fraction: float) -> tuple[Fact, ...]:
     )
 
 
-def _hits_fact(result: SearchResult, sessions: int | None) -> Fact:
+def _hits_fact(result: SearchResult, shown: Shown) -> Fact:
     total = result.total_hits
     if not total:
         messages = formatting.counted(
             result.messages_searched, tr("in %1 message"), tr("in %1 messages")
         )
-        return Fact(messages, strong=tr("0 hits"))
+        return Fact(messages, strong=tr("0 hits") if result.complete else tr("0 hits so far"))
     strong = formatting.counted(total, tr("%1 hit"), tr("%1 hits"))
-    if not result.total_is_exact:
+    if not result.complete:
+        strong = tr("%1 so far").replace("%1", strong)
+    elif not result.total_is_exact:
         strong = tr("up to %1").replace("%1", strong)
-    if sessions is not None:
+    if shown.sessions is not None:
         return Fact(
-            formatting.counted(sessions, tr("in %1 session"), tr("in %1 sessions")), strong=strong
+            formatting.counted(shown.sessions, tr("in %1 session"), tr("in %1 sessions")),
+            strong=strong,
         )
-    return Fact(tr("first %1 shown").replace("%1", formatting.number(len(result.hits))), strong)
+    return Fact(tr("first %1 shown").replace("%1", formatting.number(shown.hits)), strong)
 
 
 def _partial(result: SearchResult) -> str:
-    if result.reason == "query_timeout":
+    if result.reason == QUERY_TIMEOUT:
         return tr("partial: stopped at the time limit")
     return tr("partial: %1").replace("%1", (result.reason or "").replace("_", " "))
+
+
+def _repaired(result: SearchResult) -> str:
+    """Return what had to be mended in the query, and where it is short, as what it was read."""
+    repairs = "; ".join(one_line(each) for each in result.repairs)
+    if not 0 < len(result.understood) <= _READ_AS_CHARS:
+        return repairs
+    read_as = tr("read as %1").replace("%1", one_line(result.understood))
+    return f"{read_as}: {repairs}"

@@ -1,78 +1,13 @@
 """The row that never goes away: back, forward, the search of all conversations, the filters."""
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QAction, QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
 
-from app import theme
 from app.views.filter_chip import FilterChip
-from app.views.parts import Icon, IconButton, Text
+from app.views.parts import IconButton
+from app.views.search_field import SearchField
 
 HEIGHT = 56
-
-
-class SearchField(QLineEdit):
-    """The search of all conversations.
-
-    While an input method composes, nothing is emitted: `textEdited` comes with the commit.
-
-    Signals:
-        entered: Enter was pressed.
-        left: Esc was pressed on an empty field.
-        list_wanted: the Down key was pressed: the list should have the focus.
-    """
-
-    entered = Signal()
-    left = Signal()
-    list_wanted = Signal()
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.setObjectName("search")
-        self.setFont(theme.font("search"))
-        self.setFixedHeight(40)
-        self.setAccessibleName(self.tr("Search all conversations"))
-        icon = Icon("search")
-        icon.setParent(self)
-        icon.move(13, 12)
-        self._clear = QAction(self.tr("Clear the search"), self)
-        self.addAction(self._clear, QLineEdit.ActionPosition.TrailingPosition)
-        self._clear.triggered.connect(self.clear)
-        self._hint = Text("Ctrl+K", "caption", "text3")
-        self._hint.setParent(self)
-        self._hint.adjustSize()
-        self.textChanged.connect(self._on_text_changed)
-        theme.changed.connect(self._tint)
-        self._tint()
-        self._on_text_changed("")
-
-    def _tint(self) -> None:
-        self._clear.setIcon(theme.icon("close"))
-
-    def _on_text_changed(self, text: str) -> None:
-        self._hint.setVisible(not text)
-        self._clear.setVisible(bool(text))
-
-    # QWidget
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._hint.move(
-            self.width() - self._hint.width() - 12, (self.height() - self._hint.height()) // 2
-        )
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Escape:
-            if self.text():
-                self.clear()
-            else:
-                self.left.emit()
-        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            self.entered.emit()
-        elif event.key() == Qt.Key.Key_Down:
-            self.list_wanted.emit()
-        else:
-            super().keyPressEvent(event)
 
 
 class SearchBar(QFrame):
@@ -128,7 +63,7 @@ class SearchBar(QFrame):
 
     def show_place(self, imported_so_far: str | None) -> None:
         """Say in the empty field what a search would look through."""
-        self.field.setPlaceholderText(imported_so_far or self.tr("Search all conversations"))
+        self.field.show_place(imported_so_far or self.tr("Search all conversations"))
 
     def set_query(self, text: str) -> None:
         """Put a query into the field as if it had been typed and entered."""

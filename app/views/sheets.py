@@ -15,9 +15,10 @@ from PySide6.QtWidgets import (
 )
 
 from app.views.actions import sheet
+from app.views.field_words import fields
 from app.views.parts import Text
 
-_COLUMNS = 2
+_COLUMNS = 3
 _HEAD = 30
 _PACKAGES = ("PySide6_Essentials", "apsw", "qasync", "markdown-it-py", "Pygments")
 
@@ -39,7 +40,7 @@ class _Sheet(QDialog):
 
 
 class ShortcutSheet(_Sheet):
-    """All keys by menu, in two columns."""
+    """All keys by menu, then what a query can be written with, in columns."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(self.tr("Keyboard shortcuts"), parent)
@@ -53,7 +54,13 @@ class ShortcutSheet(_Sheet):
             side.addLayout(grid)
             side.addStretch(1)
             columns.addLayout(side)
-        for menu, rows in {**sheet(), self.tr("In lists"): self._list_keys()}.items():
+        parts = {
+            **sheet(),
+            self.tr("In the search field"): self._field_keys(),
+            self.tr("In lists"): self._list_keys(),
+            self.tr("Fields of a query"): fields(),
+        }
+        for menu, rows in parts.items():
             grid = min(grids, key=QGridLayout.rowCount)
             start = grid.rowCount()
             head = Text(menu, "caption", "text2", bold=True)
@@ -69,8 +76,17 @@ class ShortcutSheet(_Sheet):
         return [
             (self.tr("Open and go there"), "Enter"),
             (self.tr("Fold or unfold a conversation's hits"), "Space"),
-            (self.tr("From the search field to the list"), "Down"),
-            (self.tr("Clear the search"), "Esc"),
+            (self.tr("Rename a saved search"), "F2"),
+            (self.tr("Remove a saved or recent search"), "Delete"),
+        ]
+
+    def _field_keys(self) -> list[tuple[str, str]]:
+        return [
+            (self.tr("Search at once"), "Enter"),
+            (self.tr("Take the completion"), "Tab"),
+            (self.tr("Into the completions, else to the list"), "Down"),
+            (self.tr("Empty: saved and recent searches"), "Down"),
+            (self.tr("Close the completions, else clear the search"), "Esc"),
         ]
 
 

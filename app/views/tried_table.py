@@ -6,7 +6,8 @@ from PySide6.QtWidgets import QGridLayout, QWidget
 from app import formatting
 from app.text_ranges import one_line
 from app.views.parts import Badge, Text, rule
-from app.views.path_facts import coverage, look, tr
+from app.views.path_facts import coverage
+from app.views.path_looks import look, tr
 from core.types import SearchResult, SearchStep
 
 _NUMBER, _INDEX, _UNDERSTOOD, _HITS, _TIME, _COVERAGE = range(6)

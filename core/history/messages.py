@@ -25,6 +25,11 @@ IS_VISIBLE = (
 """SQL that is true for rows of `message_keys AS k` that windows and lists show."""
 
 
+def newest_message(db: apsw.Connection) -> int:
+    """Return the highest row id of a message, 0 where there is none; it grows with each new one."""
+    return int(db.execute("SELECT coalesce(max(id), 0) FROM message_keys").get)
+
+
 def messages_page(
     db: apsw.Connection, session_id: int, *, first: int, count: int, chars: int = PAGE_CHARS
 ) -> tuple[Message, ...]:

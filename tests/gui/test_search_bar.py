@@ -63,7 +63,10 @@ def test_esc_clears_and_then_leaves(qtbot, bar):
     assert cleared == ""
 
 
-def test_down_asks_for_the_list(qtbot, bar):
+def test_down_asks_for_the_list_and_on_an_empty_field_for_the_searches(qtbot, bar):
+    with qtbot.waitSignal(bar.field.searches_wanted):
+        qtbot.keyClick(bar.field, Qt.Key.Key_Down)
+    bar.field.setText("x")
     with qtbot.waitSignal(bar.field.list_wanted):
         qtbot.keyClick(bar.field, Qt.Key.Key_Down)
 

@@ -10,9 +10,9 @@ from app import formatting
 from app.controllers.import_words import report_notice, source_outcome
 from app.messages import describe, known_codes
 from app.qt_guard import QtUnsafeError, check_qt
-from app.views.path_facts import coverage, left_out, result_facts
+from app.views.path_facts import Shown, coverage, left_out, result_facts
 from core.errors import CoreError, SchemaTooNewError, SourceError
-from core.types import BadRecord, FileReport, ImportReport, IndexStatus
+from core.types import BadRecord, FileReport, ImportReport, IndexStatus, SearchRequest
 from tests.gui.values import hit, result
 
 TODAY = date(2026, 11, 29)
@@ -114,13 +114,17 @@ def test_a_newer_store_is_said_to_be_readable(qapp):
     assert "read and search" in words.consequence
 
 
+def shown(hits, sessions=None, **request):
+    return Shown(SearchRequest("电影退订", **request), hits, sessions)
+
+
 def test_facts_come_in_their_order(in_locale, qapp):
     in_locale("en_GB")
     answer = result(
         total_hits=212, hits=(hit(1, "x"),), not_searched={"rewound": 6, "hidden": 0, "x_y": 2}
     )
 
-    facts = [(fact.strong + " " + fact.text).strip() for fact in result_facts(answer, 38)]
+    facts = [(fact.strong + " " + fact.text).strip() for fact in result_facts(answer, shown(1, 38))]
 
     assert facts == [
         "212 hits in 38 sessions",
@@ -136,7 +140,7 @@ def test_while_not_all_hits_are_loaded_no_number_of_sessions_is_claimed(in_local
     in_locale("en_GB")
     answer = result(total_hits=1204, hits=(hit(1, "x"), hit(2, "y")), total_is_exact=False)
 
-    first = result_facts(answer, None)[0]
+    first = result_facts(answer, shown(2))[0]
 
     assert (first.strong, first.text) == ("up to 1,204 hits", "first 2 shown")
 
@@ -144,7 +148,9 @@ def test_while_not_all_hits_are_loaded_no_number_of_sessions_is_claimed(in_local
 def test_an_answer_cut_off_by_the_deadline_says_so(qapp):
     answer = result(complete=False, reason="query_timeout")
 
-    assert "partial: stopped at the time limit" in [f.text for f in result_facts(answer, 0)]
+    assert "partial: stopped at the time limit" in [
+        f.text for f in result_facts(answer, shown(0, 0))
+    ]
 
 
 def test_the_coverage_said_is_that_of_the_index_that_answered(qapp):
