@@ -7,14 +7,19 @@ from functools import partial
 
 import apsw
 
+from core.errors import QueryError
 from core.search import relax
+from core.search.candidates import Asked
 from core.search.census import Counts
 from core.search.collect import Collector
+from core.search.paging import Page
 from core.search.route import (
     Indexes,
     Part,
     Tools,
+    further_part,
     plan,
+    scan_of_everything,
     substring_part,
     with_one_scan,
 )
@@ -26,6 +31,9 @@ from core.search.tree import Node, all_of, any_of, describe, parted, sought_term
 from core.store.deadline import Deadline
 from core.types import Role, SearchPath, SearchRequest, SearchStep, Session
 
+EXACT, INSIDE, SOME = range(3)
+_NOTES = {EXACT: "", INSIDE: "inside words", SOME: "some of the words"}
+_CHANGED = "the indexes have changed since the page before this one: ask anew"
 _ORDER: tuple[SearchPath, ...] = ("cjk", "fts5", "trigram", "like")
 
 
@@ -34,11 +42,13 @@ class Attempt:
     """A query that was tried: what was looked for, how, and what came of it.
 
     `tree` is the whole of it; `words` what of it was looked for in texts, None for nothing.
+    `number` tells it from the others that may be tried.
     """
 
     tree: Node
     words: Node | None
     collector: Collector
+    number: int = EXACT
     note: str = ""
     name: SearchPath | None = None
     elapsed_ms: float = 0.0
@@ -75,8 +85,10 @@ class Attempts:
 
     Attributes:
         tried: the attempts so far; the last one that found something answers, else the first.
-        titles: sessions whose title or id matches.
+        titles: sessions whose title or id matches; looked for with the first page alone.
         is_complete: whether the deadline let everything be tried.
+        inside: how many more messages hold the words inside words, and what was looked for;
+            None where that was not counted.
     """
 
     def __init__(
@@ -90,6 +102,7 @@ class Attempts:
         self.tried: list[Attempt] = []
         self.titles: tuple[Session, ...] = ()
         self.is_complete = True
+        self.inside: SearchStep | None = None
         self.counts = counts
         self.indexes = indexes
         self.scope = scope
@@ -97,16 +110,49 @@ class Attempts:
         self._db = db
         self._request = request
 
-    def run(self, tree: Node, where: Sql, need: int, limit: Deadline) -> Attempt:
-        """Try `tree`, then what is nearest to it, and return the attempt that answers."""
-        for attempt in self._possible(tree, where, need):
+    def run(self, tree: Node, where: Sql, page: Page, limit: Deadline) -> Attempt:
+        """Try `tree`, then what is nearest to it, and return the attempt that answers.
+
+        Behind a page there is one to try: the one that answered it.
+
+        Raises:
+            QueryError: the indexes stand otherwise than when that page was made.
+        """
+        for attempt in self._possible(tree, where, page):
             self.tried.append(attempt)
             self._in_time(limit, partial(self._collect, attempt))
+            if page.place is not None:
+                return attempt
             if len(self.tried) == 1:
                 self._in_time(limit, partial(self._find_titles, tree))
             if attempt.collector.total or not self.is_complete:
                 return attempt
+        if not self.tried:
+            raise QueryError(_CHANGED)
         return self.tried[0]
+
+    def count_inside(self, where: Sql) -> None:
+        """Count the messages that hold the words of the first attempt inside words alone.
+
+        May be interrupted, and then nothing is known. Does nothing where there are none to
+        offer beside the hits of whole words.
+        """
+        first = self.tried[0]
+        is_offered = first.number == EXACT and first.collector.total
+        if not is_offered or self._request.everything:
+            return
+        inside = None if first.words is None else relax.inside_words(first.words)
+        if first.words is None or inside is None:
+            return
+        part = further_part(first.words, inside, self.indexes)
+        if part is None:
+            return
+        began = time.perf_counter()
+        count = Asked(self._db, part, where).count()
+        elapsed_ms = (time.perf_counter() - began) * 1000
+        self.inside = SearchStep(
+            "trigram", describe(inside), count, elapsed_ms, "further ones, inside words"
+        )
 
     def steps(self) -> tuple[SearchStep, ...]:
         """Return what was tried, and what was not."""
@@ -114,44 +160,70 @@ class Attempts:
         steps = [attempt.as_step() for attempt in self.tried]
         if self._titles_ms is not None:
             steps.insert(1, SearchStep("title", asked, len(self.titles), self._titles_ms))
-        steps += self._not_run()
+        steps += self._beside()
         return tuple(steps)
 
-    def _not_run(self) -> Iterator[SearchStep]:
+    def _beside(self) -> Iterator[SearchStep]:
         first = self.tried[0]
         scanned = any(tally.part.index is None for tally in first.collector.tallies)
         if not scanned and len(self.tried) == 1:
             yield SearchStep("like", "", None, None, "not run: the indexes answer for every row")
+        if self.inside is not None:
+            yield self.inside
+            return
         inside = None if first.words is None else relax.inside_words(first.words)
-        if first.collector.total and not first.note and inside is not None:
+        has_hits = first.collector.total and first.number == EXACT
+        if has_hits and inside is not None and not self._request.everything:
             note = "not run: inside words, when asked for"
             yield SearchStep("trigram", describe(inside), None, None, note)
 
-    def _possible(self, tree: Node, where: Sql, need: int) -> Iterator[Attempt]:
+    def _possible(self, tree: Node, where: Sql, page: Page) -> Iterator[Attempt]:
         """Yield the attempts; the fields of `tree` are kept in all of them, as part of `where`."""
         words, fields = parted(tree)
-        tools, inside = self._tools(), None if words is None else relax.inside_words(words)
+
+        def attempt(number: int, words: Node | None, parts: Iterable[Part]) -> Attempt:
+            collector = self._collector(tuple(parts), words, where, page)
+            whole = tree if number == EXACT else all_of([*([words] if words else []), *fields])
+            return Attempt(whole, words, collector, number, _NOTES[number])
+
+        tools = self._tools()
+        wanted = None if page.place is None else page.place.attempt
+        if self._request.everything:
+            words = None if words is None else relax.inside_any(words)
+            yield attempt(EXACT, words, [scan_of_everything(words)])
+            return
+        inside = None if words is None else relax.inside_words(words)
         part = None if inside is None else substring_part(inside, self.indexes)
-
-        def attempt(words: Node | None, parts: Iterable[Part], note: str = "") -> Attempt:
-            is_ranked = words is not None or self._request.sort != "relevance"
-            sort = self._request.sort if is_ranked else "newest"
-            collector = Collector(self._db, tuple(parts), where, need, sort)
-            whole = tree if not note else all_of([*([words] if words else []), *fields])
-            return Attempt(whole, words, collector, note)
-
-        if part is None or not self._request.inside_words:
-            yield attempt(words, plan(words, self.indexes, tools))
+        if wanted in (None, EXACT) and (part is None or not self._request.inside_words):
+            yield attempt(EXACT, words, plan(words, self.indexes, tools))
         if words is None:
             return
-        if inside is not None and part is not None:
-            yield attempt(inside, [part], "inside words")
-        levels = relax.with_words_left_out(words)
-        if levels and not self.titles:
+        if wanted in (None, INSIDE) and inside is not None and part is not None:
+            yield attempt(INSIDE, inside, [part])
+        levels = [] if self.titles else relax.with_words_left_out(words)
+        if wanted in (None, SOME) and levels:
             parts = [p for level in levels for p in plan(level, self.indexes, tools)]
-            relaxed = attempt(any_of(list(terms(words))), with_one_scan(parts), "some of the words")
+            relaxed = attempt(SOME, any_of(list(terms(levels[-1]))), with_one_scan(parts))
             relaxed.name = "fts5_or"
             yield relaxed
+
+    def _collector(
+        self, parts: tuple[Part, ...], words: Node | None, where: Sql, page: Page
+    ) -> Collector:
+        is_ranked = words is not None or self._request.sort != "relevance"
+        collector = Collector(
+            self._db,
+            parts,
+            where,
+            page.need,
+            self._request.sort if is_ranked else "newest",
+            place=page.place,
+            shown=page.shown,
+            is_unnarrowed=self.scope.holds_for_all(self.counts),
+        )
+        if page.place is not None and page.place.plan != collector.plan:
+            raise QueryError(_CHANGED)
+        return collector
 
     def _in_time(self, limit: Deadline, work: Callable[[], None]) -> None:
         """Do the work if there is time, and as far as there is."""

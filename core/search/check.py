@@ -1,6 +1,7 @@
 """Reading messages to know whether they match."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import Enum, auto
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -21,6 +22,19 @@ _CUT = (
 _WHOLE = f"CASE m.role WHEN 'tool' THEN {_TEXT} ELSE substr({_TEXT}, 1, {INDEXED_CHARS}) END"
 
 
+class Texts(Enum):
+    """How much of a message is read."""
+
+    INDEXED = auto()  # cut as the indexes cut it
+    WHOLE_TOOL_ROWS = auto()  # tool rows to their end, the others cut
+    EVERYTHING = auto()  # all to its end, and the reasoning
+
+
+_CONTENT = {Texts.INDEXED: _CUT, Texts.WHOLE_TOOL_ROWS: _WHOLE, Texts.EVERYTHING: _TEXT}
+REASONING = 3
+"""Which of the texts of `columns_sql` is the reasoning, where everything is read."""
+
+
 class Candidate(NamedTuple):
     """A message that may match, with what orders it.
 
@@ -33,14 +47,16 @@ class Candidate(NamedTuple):
     at_ms: int | None
 
 
-def columns_sql(tree: Node, *, whole: bool) -> Sql:
+def columns_sql(tree: Node, texts: Texts) -> Sql:
     """Return columns of a message m, with its keys k, that tell whether it fulfils `tree`.
 
-    These are its searchable texts (content, tool name, tool calls) and then one for each of
-    the tree's fields. Texts are cut as the indexes cut them; `whole` leaves tool rows uncut.
+    These are its searchable texts (content, tool name, tool calls), with everything also its
+    reasoning as it was written, and then one for each of the tree's fields.
     """
-    texts = f"{_WHOLE if whole else _CUT}, m.tool_name, m.tool_calls_text"
-    return listed(texts, [field.predicate.row for field in fields(tree)])
+    columns = f"{_CONTENT[texts]}, m.tool_name, m.tool_calls_text"
+    if texts is Texts.EVERYTHING:
+        columns += ", m.reasoning"
+    return listed(columns, [field.predicate.row for field in fields(tree)])
 
 
 def listed(columns: str, more: Sequence[Sql]) -> Sql:
@@ -70,11 +86,11 @@ def fulfils(columns: Sequence[str | int | None], tree: Node, asked: Sequence[Fie
 class Checker:
     """Reads candidates by the hundred, each at most once."""
 
-    def __init__(self, db: apsw.Connection, tree: Node, *, whole: bool) -> None:
+    def __init__(self, db: apsw.Connection, tree: Node, texts: Texts) -> None:
         self._db = db
         self._tree = tree
         self._fields = fields(tree)
-        self._columns = columns_sql(tree, whole=whole)
+        self._columns = columns_sql(tree, texts)
         self._verdicts: dict[int, bool] = {}
 
     def matching(self, candidates: Iterable[Candidate]) -> Iterator[Candidate]:

@@ -4,7 +4,8 @@ The order of work is the newest hits, then their ranking, then the exact total.
 """
 
 import heapq
-from collections.abc import Generator, Iterator
+import zlib
+from collections.abc import Collection, Generator, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -12,9 +13,10 @@ import apsw
 
 from core.search.candidates import RANKED_HITS, Asked
 from core.search.check import Candidate
+from core.search.paging import Below, InRanking, Moment, Place, Position
 from core.search.route import Part
-from core.search.scan import scan
-from core.search.sql import Sql
+from core.search.scan import count_unread, reads_texts, scan
+from core.search.sql import EVERYTHING, Sql, both
 from core.types import SearchPath, Sort
 
 UNRANKED = 1 << 62
@@ -22,11 +24,12 @@ UNRANKED = 1 << 62
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A hit before it is read: which message, found how."""
+    """A hit before it is read: which message, found how, and where it stands."""
 
     message_id: int
     path: SearchPath
     score: float | None
+    position: Position
 
 
 @dataclass(slots=True)
@@ -47,31 +50,54 @@ class Tally:
 class Collected:
     """What was found so far; it is meant to be looked at after an interruption too.
 
-    `found` are the first hits in the order asked for, if `is_ordered`; before that they are
-    the newest ones.
+    `found` are the hits from the page on, in the order asked for, if `is_ordered`; before that
+    they are the newest ones. They are all that was asked for, or all there are, if `is_done`.
     """
 
     found: list[Found] = field(default_factory=list)
     is_ordered: bool = False
+    is_done: bool = False
     ranked_scope: int | None = None
 
 
 class Collector:
-    """Finds the first `need` hits of a plan, then counts the others."""
+    """Finds the `need` hits of a plan from a place on, then counts the others.
+
+    Without a place it begins with the first hit. `shown` are the ids of ranked hits that stand
+    before the place; None when they are not known, and then their number tells.
+    `is_unnarrowed` tells that `where` holds for every message that an index holds.
+    """
 
     def __init__(
-        self, db: apsw.Connection, parts: tuple[Part, ...], where: Sql, need: int, sort: Sort
+        self,
+        db: apsw.Connection,
+        parts: tuple[Part, ...],
+        where: Sql,
+        need: int,
+        sort: Sort,
+        *,
+        place: Place | None = None,
+        shown: Collection[int] | None = None,
+        is_unnarrowed: bool = False,
     ) -> None:
         self.result = Collected()
         self.tallies = [Tally(part) for part in parts]
+        self._db, self._where = db, where
         self._need = need
         self._sort = sort
-        self._asked = [Asked(db, t.part, where) for t in self.tallies if t.part.index is not None]
-        self._scans = [
-            self._tallied(t, scan(db, t.part, where, sort))
-            for t in self.tallies
-            if t.part.index is None
-        ]
+        self._place = place
+        self._shown = shown
+        self._asked: list[Asked] = []
+        self._scans: list[Generator[Candidate, None, None]] = []
+        behind = _behind(place, sort)
+        for number, tally in enumerate(self.tallies):
+            if tally.part.index is not None:
+                is_whole = is_unnarrowed and tally.part.is_whole
+                asked = Asked(db, tally.part, both(where, behind), is_whole=is_whole)
+                self._asked.append(asked)
+                continue
+            rest = both(where, behind, _below(place, number))
+            self._scans.append(self._tallied(tally, scan(db, tally.part, rest, sort)))
 
     def collect(self, *, by_id: bool) -> None:
         """Find the hits. `by_id` leaves them in the order stored, the newest first.
@@ -79,14 +105,21 @@ class Collector:
         Raises:
             apsw.InterruptError: it was interrupted; `result` holds what there is.
         """
-        if self._sort == "relevance":
-            self._newest()
-            if not by_id:
-                self._rank()
-            self._append_scanned()
-        else:
+        if self._sort != "relevance":
             self._by_time()
+        elif self._place is None:
+            self._newest()
+            if by_id:
+                for tally in self._asked_tallies:
+                    tally.floor = UNRANKED
+            else:
+                self._rank()
+        else:
+            self._go_on(self._place)
         self.result.is_ordered = True
+        if self._sort == "relevance":
+            self._append_scanned()
+        self.result.is_done = True
 
     def count(self) -> None:
         """Count to the end what is not counted yet; may be interrupted as well."""
@@ -94,7 +127,11 @@ class Collector:
             if not tally.is_all:
                 tally.count = asked.count()
                 tally.is_all = True
-        for scanned in self._scans:
+        for tally, scanned in zip(self.tallies[len(self._asked) :], self._scans, strict=True):
+            if not tally.is_all and not reads_texts(tally.part):
+                scanned.close()
+                tally.count = count_unread(self._db, tally.part, self._where)
+                tally.is_all = True
             for _ in scanned:
                 pass
 
@@ -110,27 +147,67 @@ class Collector:
     @property
     def total(self) -> int:
         """How many hits are known for sure."""
-        return sum(tally.count for tally in self.tallies)
+        if self._place is None:
+            return sum(tally.count for tally in self.tallies)
+        if self.is_exhausted:
+            return self._place.shown + len(self.result.found)
+        return max(self._place.total, self._place.shown + len(self.result.found))
 
     @property
     def is_exact(self) -> bool:
         """True when there are no more hits than `total`."""
-        return all(tally.is_all for tally in self.tallies)
+        if self._place is None:
+            return all(tally.is_all for tally in self.tallies)
+        return self._place.is_exact or self.is_exhausted
+
+    @property
+    def is_exhausted(self) -> bool:
+        """True when no hit comes behind those that were found."""
+        return self.result.is_done and len(self.result.found) < self._need
+
+    @property
+    def is_moved(self) -> bool:
+        """True when a ranking goes on whose order may be another one than it was."""
+        place = self._place
+        if place is None or not isinstance(place.position, InRanking):
+            return False
+        return self._shown is None and place.weights != self.weights()
+
+    @property
+    def floors(self) -> tuple[int, ...]:
+        """The floors of the parts that indexes answer."""
+        return tuple(tally.floor for tally in self._asked_tallies)
+
+    @property
+    def plan(self) -> int:
+        """A number that tells one plan from another."""
+        parts = [(t.part.path, t.part.index, t.part.match, t.part.rows) for t in self.tallies]
+        return zlib.crc32(repr(parts).encode(errors="surrogatepass"))
+
+    def weights(self) -> int:
+        """Return a number that changes with what the ranking is weighed with."""
+        return sum(asked.weights() for asked in self._asked)
 
     def at_most(self) -> int:
         """Return an upper bound of the hits, as far as indexes know one."""
+        if self._place is not None:
+            return self.total
         bounds = [
             tally.count if tally.is_all else max(tally.count, asked.raw_count())
             for tally, asked in zip(self.tallies, self._asked, strict=False)
         ]
         return sum(bounds) + sum(tally.count for tally in self.tallies[len(self._asked) :])
 
+    @property
+    def _asked_tallies(self) -> list[Tally]:
+        return self.tallies[: len(self._asked)]
+
     def _newest(self) -> None:
-        for tally, asked in zip(self.tallies, self._asked, strict=False):
+        for number, (tally, asked) in enumerate(zip(self.tallies, self._asked, strict=False)):
             rows = list(asked.newest(self._need))
             tally.count = len(rows)
             tally.is_all = len(rows) < self._need
-            self.result.found += _found(tally.part, rows)
+            self.result.found += (self._unranked(number, row) for row in rows)
         del self.result.found[self._need :]
 
     def _rank(self) -> None:
@@ -141,38 +218,67 @@ class Collector:
         ranked: list[tuple[int, int, Candidate]] = []
         left = RANKED_HITS
         for order, (tally, asked) in enumerate(zip(self.tallies, self._asked, strict=False)):
-            left -= self._set_floor(tally, asked, left)
-            if tally.floor != UNRANKED:
-                rows = asked.ranked(self._need, floor=tally.floor)
-                ranked += ((row.tier, order, row) for row in rows)
-        ranked.sort(key=lambda each: each[:2])  # stable: within a part as they came
-        found = [self._as_found(order, row) for _, order, row in ranked[: self._need]]
-        for tally, asked in zip(self.tallies, self._asked, strict=False):
-            if tally.floor and len(found) < self._need:
-                older = asked.newest(self._need - len(found), below=tally.floor)
-                found += _found(tally.part, older)
-        self.result.found = found
-        if any(tally.floor for tally in self.tallies):
+            if tally.is_all and not tally.count:
+                continue
+            if not left:
+                tally.floor = UNRANKED
+                continue
+            best = asked.best(left, self._need)
+            ranked += ((row.tier, order, row) for row in best.rows)
+            tally.floor = best.floor
+            if best.floor and next(asked.newest(1, below=best.floor), None) is None:
+                tally.floor = 0
+            if not tally.floor and not asked.is_checked:
+                tally.count, tally.is_all = best.count, True
+            left -= best.count
+        found = self._in_order(ranked)
+        self.result.found = [*found, *self._older(self._need - len(found))]
+        if any(tally.floor for tally in self._asked_tallies):
             self.result.ranked_scope = RANKED_HITS - left
 
-    def _set_floor(self, tally: Tally, asked: Asked, most: int) -> int:
-        """Decide which of a part's hits are ranked, and return how many."""
-        if tally.is_all and tally.count <= most:
-            return tally.count
-        if asked.is_checked:
-            tally.floor = asked.floor(most) if most else UNRANKED
-            return most if tally.floor else min(most, asked.raw_count())
-        count = asked.count_up_to(most) if most else None
-        if count is None:
-            tally.floor = asked.floor(most) if most else UNRANKED
-            return most
-        tally.count, tally.is_all = count, True
-        return count
+    def _go_on(self, place: Place) -> None:
+        """Find the hits behind a page: of the ranking as it was cut, then the older ones."""
+        self.result.ranked_scope = place.ranked_scope
+        for tally, floor in zip(self._asked_tallies, place.floors, strict=True):
+            tally.floor = floor
+        if isinstance(place.position, Below):
+            self.result.found = list(self._older(self._need, place.position))
+            return
+        passed = place.shown if self._shown is None else len(self._shown)
+        ranked: list[tuple[int, int, Candidate]] = []
+        for order, (tally, asked) in enumerate(zip(self.tallies, self._asked, strict=False)):
+            if tally.floor != UNRANKED:
+                rows = asked.ranked(passed + self._need, floor=tally.floor)
+                ranked += ((row.tier, order, row) for row in rows)
+        known = self._shown or ()
+        rest = [each for each in ranked if each[2].message_id not in known]
+        found = self._in_order(rest, passed if self._shown is None else 0)
+        self.result.found = [*found, *self._older(self._need - len(found))]
+
+    def _in_order(self, ranked: list[tuple[int, int, Candidate]], start: int = 0) -> list[Found]:
+        ranked.sort(key=lambda each: each[:2])  # stable: within a part as they came
+        return [
+            Found(row.message_id, self._path(order), row.score, InRanking())
+            for _, order, row in ranked[start : start + self._need]
+        ]
+
+    def _older(self, limit: int, start: Below | None = None) -> Iterator[Found]:
+        """Yield hits below the floors, part by part, newest first; from `start` on."""
+        left = limit
+        for number, (tally, asked) in enumerate(zip(self.tallies, self._asked, strict=False)):
+            if not tally.floor or left <= 0 or (start is not None and number < start.part):
+                continue
+            below = None if tally.floor == UNRANKED else tally.floor
+            if start is not None and number == start.part:
+                below = start.message_id
+            for row in asked.newest(left, below=below):
+                left -= 1
+                yield self._unranked(number, row)
 
     def _append_scanned(self) -> None:
-        for tally, scanned in zip(self.tallies[len(self._asked) :], self._scans, strict=True):
+        for number, scanned in enumerate(self._scans, start=len(self._asked)):
             for row in islice(scanned, max(0, self._need - len(self.result.found))):
-                self.result.found += _found(tally.part, [row])
+                self.result.found.append(self._unranked(number, row))
 
     def _by_time(self) -> None:
         """Merge the parts by time; a scan is read as far as the merging takes it."""
@@ -183,19 +289,24 @@ class Collector:
             tally.is_all = len(rows) < self._need
             lists.append(rows)
         asked_alone = self._merged([iter(rows) for rows in lists])
-        self.result.found = asked_alone  # what is left if a scan is interrupted
-        self.result.found = self._merged([*map(iter, lists), *self._scans])
+        self.result.found = list(asked_alone)  # what is left if a scan is interrupted
+        self.result.found = list(self._merged([*map(iter, lists), *self._scans]))
 
-    def _merged(self, streams: list[Iterator[Candidate]]) -> list[Found]:
+    def _merged(self, streams: list[Iterator[Candidate]]) -> Iterator[Found]:
         latest_first = self._sort == "newest"
         ordered = heapq.merge(
             *(_with_order(order, rows) for order, rows in enumerate(streams)),
             key=lambda each: _moment(each[1], latest_first),
         )
-        return [self._as_found(order, row) for order, row in islice(ordered, self._need)]
+        for order, row in islice(ordered, self._need):
+            position = Moment(row.at_ms, row.message_id)
+            yield Found(row.message_id, self._path(order), row.score, position)
 
-    def _as_found(self, order: int, row: Candidate) -> Found:
-        return Found(row.message_id, self.tallies[order].part.path, row.score)
+    def _unranked(self, part: int, row: Candidate) -> Found:
+        return Found(row.message_id, self._path(part), None, Below(part, row.message_id))
+
+    def _path(self, part: int) -> SearchPath:
+        return self.tallies[part].part.path
 
     @staticmethod
     def _tallied(tally: Tally, rows: Iterator[Candidate]) -> Generator[Candidate, None, None]:
@@ -203,10 +314,6 @@ class Collector:
             tally.count += 1
             yield row
         tally.is_all = True
-
-
-def _found(part: Part, rows: Iterator[Candidate] | list[Candidate]) -> list[Found]:
-    return [Found(row.message_id, part.path, row.score) for row in rows]
 
 
 def _with_order(order: int, rows: Iterator[Candidate]) -> Iterator[tuple[int, Candidate]]:
@@ -219,3 +326,26 @@ def _moment(row: Candidate, latest_first: bool) -> tuple[bool, int, int]:
     if latest_first:
         return row.at_ms is None, -at_ms, -row.message_id
     return row.at_ms is None, at_ms, row.message_id
+
+
+def _behind(place: Place | None, sort: Sort) -> Sql:
+    """Return the condition that a message comes behind the place in the order of time."""
+    if place is None or not isinstance(place.position, Moment):
+        return EVERYTHING
+    at_ms, message_id = place.position.at_ms, place.position.message_id
+    later = "<" if sort == "newest" else ">"
+    if at_ms is None:
+        return Sql(f"k.at_ms IS NULL AND k.id {later} ?", (message_id,))
+    return Sql(
+        f"(k.at_ms {later} ? OR k.at_ms IS NULL OR (k.at_ms = ? AND k.id {later} ?))",
+        (at_ms, at_ms, message_id),
+    )
+
+
+def _below(place: Place | None, part: int) -> Sql:
+    """Return the condition that a scanned message of a part comes behind the place."""
+    if place is None or not isinstance(place.position, Below) or part > place.position.part:
+        return EVERYTHING
+    if part < place.position.part:
+        return Sql("false")
+    return Sql("k.id < ?", (place.position.message_id,))

@@ -25,17 +25,24 @@ class _Body(NamedTuple):
     content: str
     tool_name: str | None
     tool_calls_text: str | None
+    reasoning: str | None = None
 
 
 def read_hits(
-    db: apsw.Connection, found: Sequence[Found], terms: Sequence[Term], scope: Scope
+    db: apsw.Connection,
+    found: Sequence[Found],
+    terms: Sequence[Term],
+    scope: Scope,
+    *,
+    with_reasoning: bool = False,
 ) -> tuple[Hit, ...]:
     """Return the hits of `found`, in its order, with snippets that show `terms`.
 
     A body shown in several sessions comes with the one that owns it, or with the first one
     in the scope where the owner is not. Costs some 50 µs a hit, more for long texts.
     """
-    bodies = _bodies(db, [each.message_id for each in found])
+    columns = _Body._fields if with_reasoning else _Body._fields[:-1]
+    bodies = _bodies(db, [each.message_id for each in found], columns)
     shown_in = {
         body.id: session_in(db, scope, body.id, body.session_id) for body in bodies.values()
     }
@@ -47,10 +54,10 @@ def read_hits(
     )
 
 
-def _bodies(db: apsw.Connection, ids: list[int]) -> dict[int, _Body]:
+def _bodies(db: apsw.Connection, ids: list[int], columns: tuple[str, ...]) -> dict[int, _Body]:
     among = places(tuple(ids))
     rows: Iterable[tuple[Any, ...]] = db.execute(
-        f"SELECT {', '.join(_Body._fields)} FROM messages WHERE id IN {among.text}",
+        f"SELECT {', '.join(columns)} FROM messages WHERE id IN {among.text}",
         among.bindings,
     )
     return {row[0]: _Body(*row) for row in rows}
@@ -78,5 +85,5 @@ def _hit(found: Found, body: _Body, session: Session, terms: Sequence[Term]) -> 
 
 def _snippet(body: _Body, terms: Sequence[Term]) -> Snippet:
     name = f"{body.tool_name}: {body.content}" if body.tool_name else ""
-    texts = [text for text in (body.content, body.tool_calls_text, name) if text]
+    texts = [text for text in (body.content, body.tool_calls_text, name, body.reasoning) if text]
     return make_snippet(terms, texts) if texts else Snippet("", ())

@@ -7,6 +7,7 @@ from core.search.term import Term
 from core.search.tree import And, Field, Node, Not, Or, all_of, any_of, none_of, terms, words_of
 
 _LEAST_CHARS = 3
+_FILLERS = frozenset(("and", "or", "not"))  # typed small they are words, but hardly meant
 _MOST_WORDS = (12, 8)  # for leaving one out, two out: the number of queries grows with them
 
 
@@ -21,6 +22,11 @@ def inside_words(tree: Node) -> Node | None:
     for term in terms(tree):
         if term.has_run or sum(map(len, term.needles)) < _LEAST_CHARS:
             return None
+    return _inside(tree)
+
+
+def inside_any(tree: Node) -> Node:
+    """Return `tree` with its words found within longer words too, however short they are."""
     return _inside(tree)
 
 
@@ -41,16 +47,18 @@ def with_words_left_out(tree: Node) -> list[Node]:
 
     All words but one, then all but two, then any; each without what the one before it finds,
     so that the hits of all are disjoint. Nothing for one word, or for a query with operators.
+    What looks like an operator typed small is left out from the start.
     """
-    words = words_of(tree)
-    if words is None or len(words) < 2:
+    typed = words_of(tree)
+    if typed is None or len(typed) < 2:
         return []
-    levels: list[Node] = []
+    words = [word for word in typed if word.shown not in _FILLERS] or list(typed)
+    levels: list[Node] = [all_of([*words])] if 1 < len(words) < len(typed) else []
     for left_out, most in enumerate(_MOST_WORDS, start=1):
         if left_out + 1 < len(words) <= most:
             kept = combinations(words, len(words) - left_out)
             levels.append(any_of([all_of(list(some)) for some in kept]))
-    levels.append(any_of(list(words)))
+    levels.append(any_of([*words]))
     return [
         level if at == 0 else all_of([level, none_of(levels[at - 1])])
         for at, level in enumerate(levels)

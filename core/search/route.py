@@ -11,10 +11,11 @@ but tool rows without CJK: together they answer for every row.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 
 from core.search import compile as compiling
+from core.search.check import Texts
 from core.search.coverage import Coverage
 from core.search.scope import (
     HAS_CJK,
@@ -26,7 +27,7 @@ from core.search.scope import (
     NOT_PLAIN_TOOL,
     NOT_TOOL,
 )
-from core.search.tree import Node, assume_false
+from core.search.tree import Node, all_of, assume_false, none_of
 from core.store.indexes import CJK
 from core.types import IndexName, SearchPath
 
@@ -49,7 +50,9 @@ class Part:
 
     `rows` is SQL over message_keys as k. With an `index`, `match` is what it is asked; without
     one the rows are scanned. `tree` is what a row must fulfil; None means that every row does.
-    `whole` reads tool rows beyond what the indexes hold of them.
+    `texts` is how much of a row is read. With `is_whole` these are all the rows that the index
+    holds, so that whoever counts them need not look at them. `but` is what the CJK index is
+    asked for rows that do not match.
     """
 
     path: SearchPath
@@ -58,7 +61,9 @@ class Part:
     index: IndexName | None = None
     match: str = ""
     check: Check = Check.EVERY
-    whole: bool = False
+    texts: Texts = Texts.INDEXED
+    is_whole: bool = False
+    but: str = ""
 
 
 class Tools(Enum):
@@ -95,12 +100,29 @@ def plan(tree: Node | None, indexes: Indexes, tools: Tools) -> tuple[Part, ...]:
     return with_one_scan(parts)
 
 
+def scan_of_everything(tree: Node | None) -> Part:
+    """Return the part that reads every message of the scope to its end, reasoning too."""
+    return Part("like", "true", tree, texts=Texts.EVERYTHING)
+
+
 def substring_part(tree: Node, indexes: Indexes) -> Part | None:
     """Return the part that finds terms by trigram whatever rows hold them, None for none."""
     trigram, match = indexes[TRIGRAM], compiling.to_match(tree, compiling.trigrams)
     if not trigram.is_usable or match.expression is None:
         return None
     return Part("trigram", _rows(NOT_TOOL, trigram.held), tree, TRIGRAM, match.expression)
+
+
+def further_part(tree: Node, inside: Node, indexes: Indexes) -> Part | None:
+    """Return the part for what only `inside`, which finds words inside words, finds.
+
+    What the CJK index knows to fulfil `tree` need not be read.
+    """
+    part = substring_part(all_of([inside, none_of(tree)]), indexes)
+    match = compiling.to_match(tree, compiling.cjk_phrase)
+    if part is None or not indexes[CJK].is_complete or match.expression is None or not match.exact:
+        return part
+    return replace(part, but=match.expression)
 
 
 def _rows(*conditions: str) -> str:
@@ -115,7 +137,9 @@ def _held_by_cjk(tree: Node, indexes: Indexes, among: str, *, has_tools: bool) -
     rows = _rows(among, NOT_PLAIN_TOOL if has_tools else "true", indexes[CJK].held)
     match = compiling.to_match(tree, compiling.cjk_phrase)
     if match.expression is not None and match.exact:
-        return [Part("cjk", rows, tree, CJK, match.expression, Check.NONE)]
+        is_whole = has_tools and among == "true" and indexes[CJK].is_complete
+        exact = Part("cjk", rows, tree, CJK, match.expression, Check.NONE, is_whole=is_whole)
+        return [exact]
     parts: list[Part] = []
     closer = compiling.to_match(tree, compiling.trigrams)
     if closer.expression is not None and indexes[TRIGRAM].is_complete:
@@ -164,27 +188,28 @@ def _long_tools(tree: Node) -> list[Part]:
     """Return the parts that read tool rows of which the indexes hold the beginning alone."""
     possible = assume_false(tree, lambda term: term.has_run)
     if possible == tree:
-        return [Part("like", _LONG_TOOL, tree, whole=True)]
-    parts = [Part("like", _rows(_LONG_TOOL, HAS_CJK), tree, whole=True)]
+        return [Part("like", _LONG_TOOL, tree, texts=Texts.WHOLE_TOOL_ROWS)]
+    parts = [Part("like", _rows(_LONG_TOOL, HAS_CJK), tree, texts=Texts.WHOLE_TOOL_ROWS)]
     if possible is True:
         parts.append(Part("like", _rows(_LONG_TOOL, NO_CJK), None))
     elif possible is not False:
-        parts.append(Part("like", _rows(_LONG_TOOL, NO_CJK), possible, whole=True))
+        rows = _rows(_LONG_TOOL, NO_CJK)
+        parts.append(Part("like", rows, possible, texts=Texts.WHOLE_TOOL_ROWS))
     return parts
 
 
 def with_one_scan(parts: Iterable[Part]) -> tuple[Part, ...]:
     """Return the parts with scans for the same put together, behind those of indexes."""
     asked: list[Part] = []
-    scans: dict[tuple[Node | None, bool, SearchPath], list[str]] = {}
+    scans: dict[tuple[Node | None, Texts, SearchPath], list[str]] = {}
     for part in parts:
         if part.index is not None:
             asked.append(part)
         else:
-            scans.setdefault((part.tree, part.whole, part.path), []).append(part.rows)
+            scans.setdefault((part.tree, part.texts, part.path), []).append(part.rows)
     merged = [
-        Part(path, _any_rows(rows), tree, whole=whole)
-        for (tree, whole, path), rows in scans.items()
+        Part(path, _any_rows(rows), tree, texts=texts)
+        for (tree, texts, path), rows in scans.items()
     ]
     return (*asked, *merged)
 

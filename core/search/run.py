@@ -1,19 +1,19 @@
 """Answering a request: what was found, by which path, over how much, and whether it is all."""
 
-import re
 import time
+import zlib
 from collections.abc import Callable
 from dataclasses import replace
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import apsw
 
-from core.errors import QueryError
 from core.search import coverage
 from core.search.attempts import Attempt, Attempts
 from core.search.census import count, counted, left_out
 from core.search.hits import read_hits
 from core.search.language import Query, parse
+from core.search.paging import InRanking, Page, Place, page_of, shown
 from core.search.resolve import resolve
 from core.search.route import Indexes
 from core.search.scope import scope_of
@@ -33,20 +33,8 @@ COUNT_S = 0.1
 BOUND_S = 0.05
 """What an upper bound of it may cost after that."""
 
-_TOKEN = re.compile(r"(\d{1,18})-(\d{1,9})")
-
-
-class _Page(NamedTuple):
-    """Where a page begins: behind `offset` hits, among the messages up to `highest`."""
-
-    highest: int
-    offset: int
-    limit: int
-
-    @property
-    def end(self) -> int:
-        """Behind the page."""
-        return self.offset + self.limit
+INSIDE_S = 0.05
+"""What counting the messages that hold the words inside words may cost, last of all."""
 
 
 def search(db: apsw.Connection, request: SearchRequest) -> SearchResult:
@@ -54,7 +42,8 @@ def search(db: apsw.Connection, request: SearchRequest) -> SearchResult:
 
     They are in the order of their tier (spoken, off the branch, injected, taken back), of the
     index that answered, and of bm25; or in the order of time. No error of SQLite becomes an
-    empty answer: what is not the deadline is raised.
+    empty answer: what is not the deadline is raised. A page behind another is of the messages
+    that there were then; it brings no titles, and the total that was told.
 
     Args:
         db: a connection to a store; inside `connection.snapshot` it sees one state of it.
@@ -65,7 +54,7 @@ def search(db: apsw.Connection, request: SearchRequest) -> SearchResult:
         NotFoundError: a session it names is not in the store.
     """
     began = time.perf_counter()
-    page = _page(db, request)
+    page = page_of(request, db.filename)
     query = _understood(db, request.query)
     counts = keys.counts(db)
     indexes = coverage.read(db, counts)
@@ -73,16 +62,18 @@ def search(db: apsw.Connection, request: SearchRequest) -> SearchResult:
     if query.tree is None:
         return _nothing_asked(query, indexes, began)
     where = scope.where
-    if request.after is not None:
-        where = both(Sql("k.id <= ?", (page.highest,)), where)
+    if page.place is not None:
+        where = both(Sql("k.id <= ?", (page.place.highest,)), where)
     attempts = Attempts(db, request, counts, indexes, scope)
     with deadline(db, request.deadline_s) as limit:
-        attempt = attempts.run(query.tree, where, page.offset + page.limit + 1, limit)
+        attempt = attempts.run(query.tree, where, page, limit)
         remaining_s = limit.remaining_s
-    if not attempt.collector.is_exact and remaining_s > 0:
+    if not attempt.collector.is_exact and page.place is None and remaining_s > 0:
         _within(db, min(COUNT_S, remaining_s), attempt.collector.count)
+    if attempt.collector.total and page.place is None and attempts.is_complete:
+        _within(db, INSIDE_S, lambda: attempts.count_inside(where))
     attempt.collector.close()
-    return _answer(db, query, page, attempts, attempt, began)
+    return _answer(db, query, request, page, attempts, attempt, began)
 
 
 def _understood(db: apsw.Connection, text: str) -> Query:
@@ -97,14 +88,15 @@ def _understood(db: apsw.Connection, text: str) -> Query:
 def _answer(
     db: apsw.Connection,
     query: Query,
-    page: _Page,
+    request: SearchRequest,
+    page: Page,
     attempts: Attempts,
     attempt: Attempt,
     began: float,
 ) -> SearchResult:
     collected, scope, indexes = attempt.collector, attempts.scope, attempts.indexes
-    found = collected.result.found
-    hits = read_hits(db, found[page.offset : page.end], attempt.sought, scope)
+    shown_now = collected.result.found[page.offset : page.end]
+    hits = read_hits(db, shown_now, attempt.sought, scope, with_reasoning=request.everything)
     searched = None
     if scope.is_narrowed and attempts.is_complete:
         searched = _within(db, BOUND_S, lambda: count(db, scope.where))
@@ -112,26 +104,63 @@ def _answer(
         searched = counted(attempts.counts, scope)
     is_title = not hits and not collected.total and bool(attempts.titles)
     path: SearchPath = "title" if is_title else attempt.path
+    total = _total(db, attempts, attempt)
     return SearchResult(
         query=query.text,
         understood=query.understood,
         repairs=query.repairs,
         search_path=path,
-        why=why(attempt, indexes, is_title=is_title),
+        why=why(attempt, indexes, is_title=is_title, is_everything=request.everything),
         elapsed_ms=(time.perf_counter() - began) * 1000,
         complete=attempts.is_complete,
         reason=None if attempts.is_complete else QUERY_TIMEOUT,
-        total_hits=_total(db, attempts, attempt),
+        total_hits=total,
         total_is_exact=collected.is_exact,
         ranked_scope=collected.result.ranked_scope,
         messages_searched=searched,
-        not_searched=_left_out(db, attempts),
+        not_searched={} if request.everything else _left_out(db, attempts),
         index_status={name: index.status for name, index in indexes.items()},
         hits=hits,
         title_matches=attempts.titles,
         steps=attempts.steps(),
-        next=f"{page.highest}-{page.end}" if len(found) > page.end else None,
+        next=_following(db, request, page, attempt, total),
+        inside_words=None if attempts.inside is None else attempts.inside.hits,
     )
+
+
+def _following(
+    db: apsw.Connection, request: SearchRequest, page: Page, attempt: Attempt, total: int
+) -> str | None:
+    """Return the token of the page that follows, None where none does or none is known."""
+    collector, place = attempt.collector, page.place
+    found = collector.result.found
+    if not collector.result.is_ordered or (not found and not collector.result.is_done):
+        return request.after  # what an interruption kept from a page can be asked for again
+    if not found or (len(found) <= page.end and collector.result.is_done):
+        return None
+    shown_now = found[: page.end]
+    last, weights = shown_now[-1], 0
+    if isinstance(last.position, InRanking):
+        weights = collector.weights()
+        if place is not None and place.weights != weights:
+            weights = zlib.crc32(b"%d %d" % (place.weights, weights))
+    highest = db.execute("SELECT coalesce(max(id), 0) FROM message_keys").get
+    following = Place(
+        highest=int(highest) if place is None else place.highest,
+        attempt=attempt.number,
+        shown=(0 if place is None else place.shown) + len(shown_now),
+        total=total,
+        is_exact=collector.is_exact,
+        ranked_scope=collector.result.ranked_scope,
+        floors=collector.floors,
+        weights=weights,
+        plan=collector.plan,
+        position=last.position,
+    )
+    token = following.token(request)
+    if weights and page.shown is not None:
+        shown.note(db.filename, token, page.shown | {each.message_id for each in shown_now})
+    return token
 
 
 def _total(db: apsw.Connection, attempts: Attempts, attempt: Attempt) -> int:
@@ -160,18 +189,6 @@ def _within(db: apsw.Connection, seconds: float, work: Callable[[], T]) -> T | N
         if not limit.expired:
             raise
         return None
-
-
-def _page(db: apsw.Connection, request: SearchRequest) -> _Page:
-    if request.limit < 1 or request.offset < 0:
-        raise QueryError(f"there is no page of {request.limit} hits from {request.offset} on")
-    if request.after is None:
-        highest = db.execute("SELECT coalesce(max(id), 0) FROM message_keys").get
-        return _Page(int(highest), request.offset, request.limit)
-    token = _TOKEN.fullmatch(request.after)
-    if token is None:
-        raise QueryError(f"{request.after!r} does not name a page")
-    return _Page(int(token[1]), int(token[2]), request.limit)
 
 
 def _nothing_asked(query: Query, indexes: Indexes, began: float) -> SearchResult:

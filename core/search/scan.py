@@ -5,12 +5,13 @@ from typing import Any
 
 import apsw
 
-from core.search.check import Candidate, columns_sql, fulfils
+from core.search.check import REASONING, Candidate, Texts, columns_sql, fulfils
 from core.search.compile import to_like
 from core.search.route import Part
 from core.search.scope import TIER
-from core.search.sql import EVERYTHING, Sql, both
+from core.search.sql import EVERYTHING, Sql, both, either
 from core.search.tree import fields, terms
+from core.text import project
 from core.types import Sort
 
 _ORDER = {
@@ -35,13 +36,15 @@ def scan(db: apsw.Connection, part: Part, where: Sql, sort: Sort) -> Iterator[Ca
         )
         yield from (Candidate(*row) for row in found)
         return
-    columns, asked = columns_sql(part.tree, whole=part.whole), fields(part.tree)
+    columns, asked = columns_sql(part.tree, part.texts), fields(part.tree)
     found = db.execute(
         f"SELECT k.id, {TIER}, NULL, k.at_ms, {columns.text} FROM message_keys AS k"
         f" CROSS JOIN messages AS m ON m.id = k.id WHERE {fits.text} {order}",
         (*columns.bindings, *fits.bindings),
     )
     for message_id, tier, score, at_ms, *texts in found:
+        if part.texts is Texts.EVERYTHING and texts[REASONING] is not None:
+            texts[REASONING] = project(texts[REASONING])
         if fulfils(texts, part.tree, asked):
             yield Candidate(message_id, tier, score, at_ms)
 
@@ -60,4 +63,7 @@ def count_unread(db: apsw.Connection, part: Part, where: Sql) -> int:
 
 def _fitting(part: Part, where: Sql) -> Sql:
     like = EVERYTHING if part.tree is None else to_like(part.tree)
+    if part.texts is Texts.EVERYTHING and like is not EVERYTHING and reads_texts(part):
+        # LIKE knows the searchable form alone, and reasoning is stored as it was written.
+        like = either(like, Sql("m.reasoning IS NOT NULL"))
     return both(Sql(part.rows), where, like)

@@ -4,6 +4,7 @@ Conditions name message_keys as k and never touch `messages`: joining that for e
 common word costs six times as much (docs/decisions, facts of the prototypes).
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import apsw
@@ -12,6 +13,7 @@ from core.errors import NotFoundError
 from core.search.compile import of_fields
 from core.search.sql import EVERYTHING, Sql, both, either, places
 from core.search.tree import Field, Node, Not
+from core.store import keys
 from core.store.keys import (
     HAS_CJK_FLAG,
     LONG_FLAG,
@@ -83,6 +85,12 @@ class Scope:
         """True when counters alone do not tell how many messages there are in it."""
         return self.filters is not EVERYTHING or self.leaves_trash
 
+    def holds_for_all(self, counts: Mapping[int, int]) -> bool:
+        """Tell whether every message but those superseded is in it; `counts` as keys has them."""
+        shown = frozenset(MessageState) - {MessageState.SUPERSEDED}
+        is_open = not self.is_narrowed and len(self.roles) == len(Role)
+        return is_open and not keys.total(counts, states=shown - self.states)
+
 
 def scope_of(db: apsw.Connection, request: SearchRequest, fields: tuple[Node, ...] = ()) -> Scope:
     """Return the scope of a request.
@@ -98,8 +106,11 @@ def scope_of(db: apsw.Connection, request: SearchRequest, fields: tuple[Node, ..
     others = [node for node in fields if _role_of(node) is None]
     asked = frozenset(ON_REQUEST[name] for name in request.include if name in ON_REQUEST)
     states = _SHOWN | asked
+    if request.everything:
+        states = frozenset(MessageState) - {MessageState.SUPERSEDED}
     has_trash = db.execute(f"SELECT EXISTS ({_TRASHED})").get
-    leaves_trash = bool(has_trash) and "trash" not in request.include
+    with_trash = request.everything or "trash" in request.include
+    leaves_trash = bool(has_trash) and not with_trash
     session_ids = _named(db, request.sessions)
     filters = both(
         _within(session_ids), _in_places(db, request), _at_times(request), *map(_narrowing, others)

@@ -45,8 +45,9 @@ def title_matches(
     0.1 ms for a thousand.
     """
     named = places(scope.session_ids)
+    has_trash = request.everything or "trash" in request.include
     allowed = both(
-        Sql("true" if "trash" in request.include else "s.trashed_at_ms IS NULL"),
+        Sql("true" if has_trash else "s.trashed_at_ms IS NULL"),
         Sql(f"s.id IN {named.text}", named.bindings) if scope.session_ids else EVERYTHING,
         of_places(db, request),
     )

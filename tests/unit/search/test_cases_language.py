@@ -55,9 +55,9 @@ RELAXED = {
     "H122": (["one", "two"], ["three"]),
     "H123": ([], ["ruby and perl", "perl", "python"]),
     # A word that fills is a word: what holds it alone comes last, and why says what was done.
-    "H124": (["cat", "dog", "or"], ["cow"]),
-    "H125": (["cat", "dog", "not"], ["cow"]),
-    "H126": (["cat", "dog", "and"], ["cow"]),
+    "H124": (["cat", "dog"], ["cow", "or"]),
+    "H125": (["cat", "dog"], ["cow", "not"]),
+    "H126": (["cat", "dog"], ["cow", "and"]),
     "H127": ([], ["cat and dog", "dog", "cow"]),
 }
 
