@@ -99,13 +99,11 @@ def session_search(db: apsw.Connection, given: Arguments) -> str:
     answer = bounded(recall_document(request, found, is_read_whole=is_read_whole(db)))
     answer_digest = digest(answer["results"])
     if cursor is not None and cursor.answer != answer_digest:
-        raise QueryError("the answer is not what it was on the page before: ask without cursor")
+        raise QueryError("the store has changed, and so has the answer: ask without the cursor")
     page = page_of(answer, 0 if cursor is None else cursor.position)
     if page.end is not None:
-        highest = _highest(db) if cursor is None else cursor.highest
-        page.document["cursor"] = cursor_text(
-            Cursor(asked_digest, answer_digest, highest, now_ms, page.end)
-        )
+        following = Cursor(asked_digest, answer_digest, now_ms, page.end)
+        page.document["cursor"] = cursor_text(following)
     return json_text(page.document)
 
 
@@ -148,10 +146,6 @@ def _cursor_of(token: Any, asked_digest: bytes) -> Cursor:
     if cursor.request != asked_digest:
         raise QueryError("the cursor belongs to other arguments: pass the same ones, or none")
     return cursor
-
-
-def _highest(db: apsw.Connection) -> int:
-    return int(db.execute("SELECT coalesce(max(id), 0) FROM message_keys").get)
 
 
 @contextmanager

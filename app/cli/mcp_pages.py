@@ -40,7 +40,7 @@ _LONGER = {
 _HEAD_ITEMS = 6  # of a list that an answer has beside its results
 _MARKS = 100
 
-_FORMAT = struct.Struct(">B8s8sQQI")
+_FORMAT = struct.Struct(">B8s8sQI")
 _VERSION = 1
 _CHECK_BYTES = 6
 _CURSOR_CHARS = 4 * (_FORMAT.size + _CHECK_BYTES + 2) // 3
@@ -50,13 +50,11 @@ _CURSOR_CHARS = 4 * (_FORMAT.size + _CHECK_BYTES + 2) // 3
 class Cursor:
     """Where an answer goes on: which one, as of when, and how many of its pieces were given.
 
-    `request` and `answer` are digests. `highest` is the last message of the store that the
-    answer knows, and `now_ms` the moment that ages like 7d count back from.
+    `request` and `answer` are digests; `now_ms` is the moment that ages like 7d count back from.
     """
 
     request: bytes
     answer: bytes
-    highest: int
     now_ms: int
     position: int
 
@@ -68,9 +66,7 @@ def digest(value: object) -> bytes:
 
 def cursor_text(cursor: Cursor) -> str:
     """Return a cursor as the text that a client passes back."""
-    packed = _FORMAT.pack(
-        _VERSION, cursor.request, cursor.answer, cursor.highest, cursor.now_ms, cursor.position
-    )
+    packed = _FORMAT.pack(_VERSION, cursor.request, cursor.answer, cursor.now_ms, cursor.position)
     return base64.urlsafe_b64encode(packed + _check(packed)).decode().rstrip("=")
 
 

@@ -89,9 +89,7 @@ def all_pages(answer):
         page = page_of(answer, position)
         if page.end is not None:
             assert page.end > position
-            page.document["cursor"] = cursor_text(
-                Cursor(b"r" * 8, b"a" * 8, 2**63, 2**62, page.end)
-            )
+            page.document["cursor"] = cursor_text(Cursor(b"r" * 8, b"a" * 8, 2**62, page.end))
         yield json_text(page.document)
         position = page.end
 
@@ -175,7 +173,6 @@ CURSORS = st.builds(
     st.binary(min_size=8, max_size=8),
     st.binary(min_size=8, max_size=8),
     st.integers(0, 2**64 - 1),
-    st.integers(0, 2**64 - 1),
     st.integers(0, 2**32 - 1),
 )
 
@@ -185,7 +182,7 @@ def test_a_cursor_comes_back_as_it_was(cursor):
     assert read_cursor(cursor_text(cursor)) == cursor
 
 
-@given(cursor=CURSORS, at=st.integers(0, 57), other=st.sampled_from(string.printable + "漢\x00"))
+@given(cursor=CURSORS, at=st.integers(0, 46), other=st.sampled_from(string.printable + "漢\x00"))
 def test_no_changed_cursor_is_taken(cursor, at, other):
     text = cursor_text(cursor)
     changed = text[:at] + other + text[at + 1 :]
@@ -196,17 +193,17 @@ def test_no_changed_cursor_is_taken(cursor, at, other):
 
 
 def test_another_spelling_of_the_same_bytes_is_not_taken():
-    """Four bits of the last character say nothing to a decoder of base64."""
+    """Two bits of the last character say nothing to a decoder of base64."""
     digits = string.ascii_uppercase + string.ascii_lowercase + string.digits + "-_"
-    text = cursor_text(Cursor(b"1" * 8, b"2" * 8, 1, 1, 1))
-    first = digits.index(text[-1]) // 16 * 16
+    text = cursor_text(Cursor(b"1" * 8, b"2" * 8, 1, 1))
+    first = digits.index(text[-1]) // 4 * 4
 
-    for digit in digits[first + 1 : first + 16]:
+    for digit in digits[first + 1 : first + 4]:
         with pytest.raises(QueryError, match="cursor"):
             read_cursor(text[:-1] + digit)
 
 
-@pytest.mark.parametrize("text", ["", "x", "====", "1-20", "漢", "A" * 58, "A" * 10_000, "\x00"])
+@pytest.mark.parametrize("text", ["", "x", "====", "1-20", "漢", "A" * 47, "A" * 10_000, "\x00"])
 def test_what_was_never_a_cursor_is_refused(text):
     with pytest.raises(QueryError, match="cursor"):
         read_cursor(text)
