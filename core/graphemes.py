@@ -2,6 +2,7 @@
 
 import unicodedata
 
+_LONGEST = 64  # a longer one is no character that people know
 _JOINER = "\u200d"
 _EXTENDING = frozenset("\u200c\u200d\u0e33\u0eb3")  # Thai and Lao AM are drawn on what precedes
 _HANGUL_LEADING = range(0x1100, 0x1160)
@@ -45,6 +46,14 @@ def end_of(text: str, at: int) -> int:
     """Return the first end of a character that is not before `at`."""
     while not may_cut(text, at):
         at += 1
+    return at
+
+
+def cut_at(text: str, at: int) -> int:
+    """Return where to cut a text at or before `at`; no more than 64 characters before it."""
+    for end in range(at, max(0, at - _LONGEST), -1):
+        if may_cut(text, end):
+            return end
     return at
 
 

@@ -1,7 +1,9 @@
 """The blocks of a message as tables and paragraphs that Qt draws as meant."""
 
+from dataclasses import replace
+
 from app.render.runs import Run
-from app.render.sheet import Sheet
+from app.render.sheet import Sheet, Spot
 from app.render.style import link
 from app.render.words import translate
 
@@ -14,9 +16,12 @@ def paragraph(sheet: Sheet, runs: list[Run], *, top: int = 8, css: str = "") -> 
     return f'<p style="margin:{top}px 0 0 0;{look}">{sheet.text(runs)}</p>'
 
 
-def plain(sheet: Sheet, text: str, *, top: int = 2, css: str = "") -> str:
-    """Return text as it was written, unformatted."""
-    return paragraph(sheet, [Run(text)], top=top, css=css)
+def plain(
+    sheet: Sheet, text: str, *, top: int = 2, css: str = "", origin: Spot | None = None
+) -> str:
+    """Return text as it was written, unformatted; `origin` is where it begins."""
+    look = css or sheet.style.read()
+    return f'<p style="margin:{top}px 0 0 0;{look}">{sheet.text([Run(text)], origin=origin)}</p>'
 
 
 def code(
@@ -28,11 +33,13 @@ def code(
     top: int = 8,
     runs: list[Run] | None = None,
     more: str = "",
+    label: str = "",
+    origin: Spot | None = None,
 ) -> str:
     """Return a code block: header with language (or `title`) and copy link, wrapped code.
 
     `runs` are the coloured text where the caller knows better; `more` is HTML put beside
-    the copy link.
+    the copy link; `label` is a title that belongs to the text; `origin` is where it begins.
     """
     from app.render import code as coloured  # Pygments loads at the first code block
 
@@ -40,7 +47,9 @@ def code(
     ground = tokens.base if sheet.on_ground else tokens.sunken
     edge = f"1px solid {tokens.line}"
     parts = coloured.runs(text, language, tokens) if runs is None else runs
-    head = sheet.words(title or language or translate("viewer", "text"))
+    named = sheet.text([Run(label)]) if label else ""
+    body = sheet.text(parts, code=True, origin=origin)
+    head = named or sheet.words(title or language or translate("viewer", "text"))
     copy = link(sheet.code(text), translate("viewer", "copy"), tokens.accent)
     return (
         f'{TABLE} style="margin-top:{top}px;background-color:{ground}"><tr>'
@@ -50,7 +59,7 @@ def code(
         f'padding:3px 10px;{style.caption()}">{more}{copy}</td></tr>'
         f'<tr><td colspan="2" style="border-left:{edge};border-right:{edge};'
         f'border-bottom:{edge};padding:7px 12px 8px 12px"><p dir="ltr" '
-        f'style="margin:0;{style.code()}">{sheet.text(parts, code=True)}</p></td></tr></table>'
+        f'style="margin:0;{style.code()}">{body}</p></td></tr></table>'
     )
 
 
@@ -84,7 +93,7 @@ def grid(sheet: Sheet, rows: list[list[tuple[list[Run], str]]], *, top: int = 8)
             borders += f"border-left:{edge};" if column == 0 else ""
             if number == 0:
                 borders += f"border-top:{edge};background-color:{tokens.sunken};"
-                runs = [Run(run.text, f"font-weight:bold;{run.css}", run.href) for run in runs]
+                runs = [replace(run, css=f"font-weight:bold;{run.css}") for run in runs]
             parts.append(
                 f'<td align="{align}" style="{borders}padding:3px 12px">'
                 f'<p align="{align}" style="margin:0;{look}">{sheet.text(runs)}</p></td>'

@@ -5,8 +5,11 @@ They need only be right within a factor of two: what would take long is shown in
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
+
+from core.graphemes import cut_at
 
 if TYPE_CHECKING:  # markdown-it is loaded when it is first used
     from markdown_it.token import Token
@@ -15,6 +18,8 @@ PIECE_CHARS = 16_384
 PIECE_MS = 60.0
 _LEAST_CHARS = 256
 FORMATTED_MS = 100.0
+
+PIECE_RANGES = 1_000
 
 _CHAR_MS = 0.0015
 _LINE_MS = 0.035
@@ -60,13 +65,15 @@ def of_tokens(tokens: Sequence["Token"]) -> float:
     return cost
 
 
-def pieces(text: str, most: int | None = None) -> list[str]:
+def pieces(text: str, most: int | None = None, ranges: Sequence[tuple[int, int]] = ()) -> list[str]:
     """Return a text in pieces that are quick to show, cut behind line ends where there are any.
 
     A text that is quick to show as it is comes back as one piece; '' as one empty piece. With
-    `most`, only the first so many pieces are made.
+    `most`, only the first so many pieces are made. No piece holds more than `PIECE_RANGES` of
+    `ranges`, in order; no cut goes through one of them or through what is drawn as one character.
     """
-    if len(text) <= PIECE_CHARS and of_text(text) <= PIECE_MS:
+    is_short = len(text) <= PIECE_CHARS and len(ranges) <= PIECE_RANGES
+    if is_short and of_text(text) <= PIECE_MS:
         return [text]
     result: list[str] = []
     at, size = 0, PIECE_CHARS
@@ -77,7 +84,20 @@ def pieces(text: str, most: int | None = None) -> list[str]:
         end = min(len(text), at + size)
         if end < len(text):
             line_end = text.rfind("\n", at + size // 2, end)
-            end = line_end + 1 if line_end >= 0 else end
+            end = line_end + 1 if line_end >= 0 else cut_at(text, end)
+        end = _before_ranges(ranges, at, end)
         result.append(text[at:end])
         at = end
     return result
+
+
+def _before_ranges(ranges: Sequence[tuple[int, int]], at: int, end: int) -> int:
+    """Return where to cut a piece that begins at `at` and may not go beyond `end`."""
+    first = bisect_left(ranges, (at, 0))
+    if first + PIECE_RANGES < len(ranges):
+        end = min(end, ranges[first + PIECE_RANGES][0])
+    crossing = bisect_left(ranges, (end, 0)) - 1
+    if crossing >= 0 and ranges[crossing][1] > end:
+        start = ranges[crossing][0]
+        return start if start > at else min(ranges[crossing][1], at + PIECE_CHARS)
+    return end

@@ -3,17 +3,17 @@
 A fold that holds a match opens by itself; the reader's choice turns that around.
 """
 
-from dataclasses import dataclass
-
 from app.render import blocks, cost, gist, safe_text, tool_inside, tool_line, words
 from app.render.item import ROLE_INKS, Item, Scene, item
 from app.render.runs import Run
-from app.render.sheet import Sheet
-from app.render.style import GUTTER_PX, SIDE_PX, icon, link, pad
+from app.render.sheet import Sheet, Spot
+from app.render.stretch import Piece, Text, left_line, pieces_of
+from app.render.style import GUTTER_PX, SIDE_PX, Style, badge, gap, icon, link, pad
 from app.render.tool_line import ToolUse
 from app.render.words import translate
-from core.types import Message, Origin, Role
+from core.types import Message, MessageState, Origin, Role, ToolCall
 
+REASONING, CONTENT, CALL = "reasoning", "content", "call"  # as core.recall.message_texts
 _BADGE_PX = 180
 _SEARCHED_CHARS = 65_536  # of a folded text are looked through for matches
 
@@ -28,50 +28,47 @@ def text_key(message: Message, *, reasoning: bool = False) -> str:
     return f"{'th' if reasoning else 'm'}{message.id}"
 
 
-def rest_link(sheet: Sheet, key: str, shown: str, total: int, ahead: str) -> str:
-    """Return the line that shows more of a text; '' when all of it is shown.
-
-    Args:
-        sheet: what the line is written on.
-        key: the text's `text_key`.
-        shown: what is shown of it.
-        total: how many characters it has.
-        ahead: the next piece where it is loaded, else ''.
-    """
-    left = total - len(shown)
-    if left <= 0:
-        return ""
-    more = words.rest(min(left, len(ahead) or cost.PIECE_CHARS), left)
-    return blocks.note(sheet, link(f"do:rest/{key}", more, sheet.style.tokens.accent), top=6)
+def state_badge(style: Style, message: Message) -> str:
+    """Return what sets a message apart from what its session shows, as a tinted word; or ''."""
+    said = {
+        MessageState.COMPACTED: translate("viewer", "compacted"),
+        MessageState.REWOUND: translate("viewer", "rewound"),
+        MessageState.OFF_BRANCH: translate("viewer", "other branch"),
+        MessageState.HIDDEN: translate("viewer", "hidden"),
+        MessageState.SUPERSEDED: translate("viewer", "replaced later"),
+    }.get(message.state)
+    return "" if said is None else badge(said, style.tokens.unk, style.tokens.unkbg)
 
 
-def cut(scene: Scene, key: str, text: str) -> tuple[list[str], str]:
-    """Return the pieces of a text that are shown, and the next one if it is loaded."""
-    count = scene.shown_of(key)
-    pieces = cost.pieces(text, count + 1)
-    return pieces[:count], pieces[count] if count < len(pieces) else ""
+def content_of(message: Message) -> Text:
+    """Return what a message says, as a text that is shown in pieces."""
+    return Text(message.id, CONTENT, text_key(message), message.content, message.content_length)
 
 
-def thinking(scene: Scene, message: Message) -> Item:
+def origin(scene: Scene, piece: Piece) -> Spot | None:
+    """Return where a piece begins, if the spots of matches are to be known."""
+    return piece.origin if scene.is_finding else None
+
+
+def thinking(scene: Scene, message: Message) -> list[Item]:
     """Return a model's reasoning."""
-    text = message.reasoning or ""
-    sheet = Sheet(f"th{message.id}", scene.style, scene.marker)
+    reasoning = message.reasoning or ""
     key = text_key(message, reasoning=True)
-    line = (icon("thinking", "text3"), words.thinking(), words.characters(len(text)), "text3")
-    return _text(scene, sheet, message, line, _Text(key, text, len(text)))
+    length = words.characters(len(reasoning))
+    line = (icon("thinking", "text3"), words.thinking(), length, "text3")
+    text = Text(message.id, REASONING, key, reasoning, len(reasoning))
+    return _text(scene, message, line, text)
 
 
-def system(scene: Scene, message: Message) -> Item:
+def system(scene: Scene, message: Message) -> list[Item]:
     """Return a system message, injected text, a summary: labelled for what it is."""
-    sheet = Sheet(f"m{message.id}", scene.style, scene.marker)
     name = _added_name(message)
     length = words.characters(message.content_length)
     room = scene.style.width_px - GUTTER_PX - SIDE_PX - 24 - 8 * (len(name) + len(length))
     told = f"{safe_text.fit(gist.label(message.content), room, scene.style.px(12))}, {length}"
     ink = ROLE_INKS[Role.SYSTEM]
     line = (icon("role-system", ink), name, told, ink)
-    text = _Text(text_key(message), message.content, message.content_length)
-    return _text(scene, sheet, message, line, text)
+    return _text(scene, message, line, content_of(message))
 
 
 def _added_name(message: Message) -> str:
@@ -84,43 +81,52 @@ def _added_name(message: Message) -> str:
     return translate("viewer", "Added")
 
 
-@dataclass(frozen=True, slots=True)
-class _Text:
-    """A text by its key, as far as it is loaded, and its whole length."""
-
-    key: str
-    loaded: str
-    length: int
-
-
 def _text(
-    scene: Scene, sheet: Sheet, message: Message, line: tuple[str, str, str, str], text: _Text
-) -> Item:
+    scene: Scene, message: Message, line: tuple[str, str, str, str], text: Text
+) -> list[Item]:
     image, name, told, ink = line
-    is_open = bool(scene.marker(text.loaded[:_SEARCHED_CHARS])) != scene.chose(sheet.key, "fold")
-    is_anchor = message.id == scene.anchor_id and sheet.key.startswith("m")
-    body = ""
-    if is_open:
-        sheet.cjk_family = scene.style.cjk_family(text.loaded[: cost.PIECE_CHARS])
-        quiet = f"{scene.style.read(14, 22)};color:{scene.style.tokens.text2}"
-        shown, ahead = cut(scene, text.key, text.loaded)
-        body = "".join(blocks.plain(sheet, piece, top=0, css=quiet) for piece in shown)
-        body += rest_link(sheet, text.key, "".join(shown), text.length, ahead)
-    row = _row(sheet, image, (name, told, ink), is_open=is_open, is_anchor=is_anchor)
-    return item(sheet, _table(sheet, row, body, is_anchor=is_anchor), message)
+    holds_match = bool(scene.marker(text.loaded[:_SEARCHED_CHARS])) or text.key in scene.far
+    is_open = holds_match != scene.chose(text.key, "fold")
+    is_anchor = message.id == scene.anchor_id and text.part == CONTENT
+    family = scene.style.cjk_family(text.loaded[: cost.PIECE_CHARS]) if is_open else ""
+    quiet = f"{scene.style.read(14, 22)};color:{scene.style.tokens.text2}"
+    made: list[Item] = []
+    for piece in pieces_of(scene, text) if is_open else [Piece(text, 0, "")]:
+        sheet = scene.sheet(piece.key)
+        row = ""
+        if not made:
+            row = _row(
+                scene,
+                sheet,
+                image,
+                (name, told, ink),
+                is_open=is_open,
+                is_anchor=is_anchor,
+                label=state_badge(scene.style, message),
+            )
+        sheet.cjk_family = family
+        body = ""
+        if is_open:
+            body = blocks.plain(sheet, piece.shown, top=0, css=quiet, origin=origin(scene, piece))
+            body += left_line(sheet, piece)
+        made.append(item(sheet, _table(sheet, row, body, is_anchor=is_anchor), message))
+    return made
 
 
-def tool(scene: Scene, key: str, use: ToolUse, message: Message) -> Item:
-    """Return a tool call with its result."""
+def tool(scene: Scene, key: str, use: ToolUse, message: Message) -> list[Item]:
+    """Return a tool call with its result; what is read on of the result follows."""
     ids = tuple(each.id for each in (use.asked, use.result) if each is not None)
     is_anchor = scene.anchor_id is not None and (
         (use.result is not None and use.result.id == scene.anchor_id)
         or (message.id == scene.anchor_id and key.endswith(".0") and not message.content.strip())
     )
-    sheet = Sheet(key, scene.style, scene.marker, on_ground=is_anchor)
-    by_match = tool_line.holds_match(use, scene.marker)
+    sheet = scene.sheet(key, on_ground=is_anchor)
+    result = content_of(use.result) if use.result is not None else None
+    is_far = result is not None and result.key in scene.far
+    by_match = is_far or tool_line.holds_match(scene, use)
     is_open = by_match != scene.chose(key, "fold")
     row = _row(
+        scene,
         sheet,
         icon("role-tool", ROLE_INKS[Role.TOOL]),
         (
@@ -131,30 +137,35 @@ def tool(scene: Scene, key: str, use: ToolUse, message: Message) -> Item:
         is_open=is_open,
         is_anchor=is_anchor,
         right=tool_line.outcome(scene.style, use),
+        call=use.call,
+        label=state_badge(scene.style, use.result or message),
+    )
+    last = max(each.number for each in (message, use.result or message))
+    how = tool_inside.Shown(
+        whole=scene.chose(key, "whole"),
+        raw=scene.chose(key, "raw"),
+        around_match=by_match and not scene.is_finding and not scene.chose(key, "open"),
     )
     body = ""
-    if is_open:
-        how = tool_inside.Shown(
-            whole=scene.chose(key, "whole"),
-            raw=scene.chose(key, "raw"),
-            around_match=by_match and not scene.chose(key, "open"),
-        )
-        if use.call is not None:
-            body = tool_inside.arguments(sheet, use.call, how)
-        if use.result is not None:
-            body += _result(scene, sheet, use.result, how)
-    last = max(each.number for each in (message, use.result or message))
-    return item(sheet, _table(sheet, row, body, is_anchor=is_anchor), message, ids=ids, last=last)
-
-
-def _result(scene: Scene, sheet: Sheet, result: Message, how: tool_inside.Shown) -> str:
-    key = text_key(result)
-    shown, ahead = cut(scene, key, result.content)
-    html = tool_inside.result(sheet, shown, how)
-    return html + rest_link(sheet, key, "".join(shown), result.content_length, ahead)
+    pieces = pieces_of(scene, result) if result is not None and is_open else []
+    if is_open and use.call is not None:
+        body = tool_inside.arguments(scene, sheet, use.call, how)
+    if scene.is_finding:  # what is marked so far is the call's
+        part = f"{CALL}:{key.rpartition('.')[2]}"
+        sheet.spots = [(message.id, part, at) for at in range(sheet.matches)]
+    if pieces:
+        body += tool_inside.result(scene, sheet, pieces[0], how) + left_line(sheet, pieces[0])
+    made = [item(sheet, _table(sheet, row, body, is_anchor=is_anchor), message, ids=ids, last=last)]
+    for piece in pieces[1:]:
+        sheet = scene.sheet(piece.key, on_ground=is_anchor)
+        body = tool_inside.result(scene, sheet, piece, how) + left_line(sheet, piece)
+        html = _table(sheet, "", body, is_anchor=is_anchor)
+        made.append(item(sheet, html, use.result or message))
+    return made
 
 
 def _row(
+    scene: Scene,
     sheet: Sheet,
     image: str,
     line: tuple[str, str, str],
@@ -162,11 +173,15 @@ def _row(
     is_open: bool,
     is_anchor: bool,
     right: str = "",
+    call: ToolCall | None = None,
+    label: str = "",
 ) -> str:
     """Return the cells of a fold's line: gutter, chevron with name and gist, outcome.
 
     `line` is untrusted name and gist and the name's colour token; with an outcome on its
-    `right` (HTML) the line is a tool's and set in the code family.
+    `right` (HTML) the line is a tool's and set in the code family. While a text is looked
+    for, only the name of a `call` is marked: the gist is what the fold holds. `label` (HTML)
+    stands behind the gist.
     """
     style, tokens = sheet.style, sheet.style.tokens
     name, told, ink = line
@@ -176,13 +191,15 @@ def _row(
     cut = safe_text.fit(told, room, style.px(12), mono=mono)
     chevron = icon("chevron-down" if is_open else "chevron-right", "text3", 12)
     space = " " if mono else "  "
-    text = sheet.text(
-        [
-            Run(name, f"font-weight:bold;color:{getattr(tokens, ink)}", sheet.act("fold")),
-            Run(space),
-            Run(cut, f"color:{tokens.text2}"),
-        ]
-    )
+    named = Run(name, f"font-weight:bold;color:{getattr(tokens, ink)}", sheet.act("fold"))
+    gist_of = [Run(space), Run(cut, f"color:{tokens.text2}")]
+    if not scene.is_finding:
+        text = sheet.text([named, *gist_of])
+    else:
+        text = sheet.unmarked([named, *gist_of])
+        if call is not None:
+            text = sheet.text([named]) + sheet.unmarked(gist_of)
+    text += f"{gap()}{label}" if label else ""
     fold = link(sheet.act("fold"), chevron, tokens.text3) + pad(count=1 if mono else 2)
     look = style.code(12, 18) if mono else f"{style.caption()};white-space:pre-wrap"
     edge = f"border-left:4px solid {tokens.accent};" if is_anchor else ""
@@ -201,9 +218,15 @@ def _table(sheet: Sheet, row: str, body: str, *, is_anchor: bool) -> str:
     tokens = sheet.style.tokens
     look, edge = "", ""
     if is_anchor:
-        look = f' style="margin:4px 0;background-color:{tokens.anchor}"'
+        margin = "4px 0" if row else "0"
+        look = f' style="margin:{margin};background-color:{tokens.anchor}"'
         edge = f"border-left:4px solid {tokens.accent};"
     below = ""
+    if body and not row:
+        return (
+            f'{blocks.TABLE}{look}><tr><td width="{GUTTER_PX}" style="{edge}"></td>'
+            f'<td style="padding:0 {SIDE_PX}px 10px 0">{body}</td></tr></table>'
+        )
     if body:
         below = (
             f'<tr><td width="{GUTTER_PX}" style="{edge}"></td>'

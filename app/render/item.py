@@ -1,13 +1,13 @@
 """What a conversation is made of for the viewer: items, and what their rendering shares."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from app.render import runs
 from app.render.runs import Marker
-from app.render.sheet import Sheet
+from app.render.sheet import Sheet, Spot
 from app.render.style import Style
-from core.types import Message, Role
+from core.types import Message, Role, ToolCall
 
 ROLE_INKS = {
     Role.USER: "role_user",
@@ -22,7 +22,8 @@ class Item:
     """One table of the document: what a row of the conversation is.
 
     `message_ids` are the messages it shows (a call and its result are two), `first` and
-    `last` their numbers. `links` and `codes` are what its addresses stand for.
+    `last` their numbers. `links` and `codes` are what its addresses stand for. `spots` are
+    where its matches are, when a text is looked for in the conversation.
     """
 
     key: str
@@ -33,6 +34,7 @@ class Item:
     matches: int = 0
     links: tuple[str, ...] = ()
     codes: tuple[str, ...] = ()
+    spots: tuple[Spot, ...] = ()
 
     @property
     def is_full(self) -> bool:
@@ -41,12 +43,30 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
+class Far:
+    """Consecutive pieces of a long text, shown although what is before them may not be.
+
+    `start` is where the first begins in the text, in characters.
+    """
+
+    start: int
+    pieces: tuple[str, ...]
+
+    @property
+    def end(self) -> int:
+        """Where the last ends."""
+        return self.start + sum(map(len, self.pieces))
+
+
+@dataclass(frozen=True, slots=True)
 class Scene:
     """What one rendering has in common for all its messages.
 
     `choices` are what the reader did to items by key: `fold` (toggled against its own
     default), `open`, `whole`, `raw`, `anyway`. `pieces` are how many pieces of a long text
-    are shown beyond the first, by `text_key`.
+    are shown beyond the first, by `text_key`, `far` what of it is shown further on.
+    `call_texts` is set when a text is looked for in the conversation: every match is then
+    marked once, where it is read, and it gives the texts of a call that are looked through.
     """
 
     style: Style
@@ -56,6 +76,17 @@ class Scene:
     model: str = ""
     choices: Mapping[str, frozenset[str]] = field(default_factory=dict)
     pieces: Mapping[str, int] = field(default_factory=dict)
+    far: Mapping[str, Far] = field(default_factory=dict)
+    call_texts: Callable[[ToolCall], list[str]] | None = None
+
+    @property
+    def is_finding(self) -> bool:
+        """True when a text is looked for in the conversation."""
+        return self.call_texts is not None
+
+    def sheet(self, key: str, *, on_ground: bool = False, family: str = "") -> Sheet:
+        """Return an empty sheet for an item."""
+        return Sheet(key, self.style, self.marker, on_ground, family, apart=self.is_finding)
 
     def shown_of(self, key: str) -> int:
         """Return how many pieces of a text are shown."""
@@ -84,4 +115,5 @@ def item(
         matches=sheet.matches,
         links=tuple(sheet.links),
         codes=tuple(sheet.codes),
+        spots=tuple(sheet.spots),
     )

@@ -134,7 +134,7 @@ class _Writer:
         label = token.info.strip()
         language = label.split(maxsplit=1)[0] if label else ""
         text = token.content.removesuffix("\n")
-        return blocks.code(self._sheet, text, language, title=label, top=self._top())
+        return blocks.code(self._sheet, text, language, label=label, top=self._top())
 
     def _quote(self, quotes: int) -> str:
         top = self._top()
@@ -231,7 +231,7 @@ class _Inline:
                 case "code_inline":
                     result.append(Run(child.content, self._css(self._code()), self._href))
                 case "image":
-                    result.append(self._image(child))
+                    result.extend(self._image(child))
                 case _:
                     result.extend(self._text(child.content))
         return result
@@ -263,14 +263,21 @@ class _Inline:
         result.append(Run(text[at:], self._css()))
         return [run for run in result if run.text]
 
-    def _image(self, token: Token) -> Run:
+    def _image(self, token: Token) -> list[Run]:
         tokens = self._sheet.style.tokens
         target = str(token.attrGet("src") or "")
         said = "".join(each.content for each in token.children or ()).strip()
-        what = ", ".join(part for part in (said, safe_text.place(target)) if part)
         look = self._css(f"background-color:{tokens.unkbg};color:{tokens.text2}")
         href = self._href or (self._sheet.link(target) if target else "")
-        return Run(words.image_not_loaded(what), look, href)
+        before, _, behind = words.image_not_loaded("\0").partition("\0")
+        place = safe_text.place(target)
+        behind = (f", {place}" if said and place else place) + behind
+        parts = [
+            Run(before, look, href, is_ours=True),
+            Run(said, look, href),
+            Run(behind, look, href, is_ours=True),
+        ]
+        return [part for part in parts if part.text]
 
 
 def _without_punctuation(address: str) -> str:

@@ -6,12 +6,13 @@ from app import formatting
 from app.render import blocks, folded, safe_text, words
 from app.render.blocks import note
 from app.render.item import ROLE_INKS, Item, Scene, item
-from app.render.runs import Run
+from app.render.runs import Run, no_marks
 from app.render.sheet import Sheet
-from app.render.style import GUTTER_PX, SIDE_PX, Style, badge, gap, icon, link, pad
+from app.render.stretch import Piece, left_line, pieces_of
+from app.render.style import GUTTER_PX, SIDE_PX, Style, gap, icon, link, pad
 from app.render.tool_line import ToolUse
 from app.render.words import translate
-from core.types import Message, MessageState, Role
+from core.types import Message, Role
 
 
 def items(scene: Scene, message: Message, results: Mapping[str, Message]) -> list[Item]:
@@ -24,17 +25,16 @@ def items(scene: Scene, message: Message, results: Mapping[str, Message]) -> lis
     """
     made: list[Item] = []
     if message.reasoning:
-        made.append(folded.thinking(scene, message))
+        made += folded.thinking(scene, message)
     if message.role is Role.TOOL:
-        use = ToolUse(None, None, message)
-        return [*made, folded.tool(scene, f"t{message.id}", use, message)]
+        return [*made, *folded.tool(scene, f"t{message.id}", ToolUse(None, None, message), message)]
     if folded.is_folded_kind(message):
-        return [*made, folded.system(scene, message)]
+        return [*made, *folded.system(scene, message)]
     if message.content.strip() or message.media_refs or not (message.tool_calls or made):
         made.extend(_spoken(scene, message))
     for index, call in enumerate(message.tool_calls):
         use = ToolUse(call, message, results.get(call.id or ""))
-        made.append(folded.tool(scene, f"t{message.id}.{index}", use, message))
+        made += folded.tool(scene, f"t{message.id}.{index}", use, message)
     return made
 
 
@@ -52,31 +52,26 @@ def role_sign(message: Message) -> tuple[str, str]:
 
 def _spoken(scene: Scene, message: Message) -> list[Item]:
     """Return what a person or a model said: under its header, then what was read on, plain."""
-    key = folded.text_key(message)
-    shown, ahead = folded.cut(scene, key, message.content)
-    whole = "".join(shown)
+    pieces = pieces_of(scene, folded.content_of(message))
     is_anchor = message.id == scene.anchor_id
     on_ground = is_anchor or message.role is Role.USER
-    family = scene.style.cjk_family(shown[0])
-    sheets = [
-        Sheet(f"{key}.{n}" if n else key, scene.style, scene.marker, on_ground, family)
-        for n in range(len(shown))
-    ]
-    inner = [_header(scene, sheets[0], message, is_anchor=is_anchor)]
-    inner[0] += _body(scene, sheets[0], shown[0])
-    inner += [blocks.plain(*pair, top=0) for pair in zip(sheets[1:], shown[1:], strict=True)]
-    inner[-1] += folded.rest_link(sheets[-1], key, whole, message.content_length, ahead)
-    inner[-1] += "".join(_picture(sheets[-1], ref) for ref in message.media_refs)
+    family = scene.style.cjk_family(pieces[0].shown)
     image = icon(f"role-{message.role.value}", ROLE_INKS[message.role])
     ground = _ground(scene, message)
-    return [
-        item(
-            sheet,
-            _band(scene.style, "" if n else image, text, ground, joined=n > 0),
-            message,
-        )
-        for n, (sheet, text) in enumerate(zip(sheets, inner, strict=True))
-    ]
+    made: list[Item] = []
+    for piece in pieces:
+        sheet = scene.sheet(piece.key, on_ground=on_ground, family=family)
+        if made:
+            inner = blocks.plain(sheet, piece.shown, top=0, origin=folded.origin(scene, piece))
+        else:
+            inner = _header(scene, sheet, message, is_anchor=is_anchor)
+            inner += _body(scene, sheet, piece)
+        inner += left_line(sheet, piece)
+        if piece is pieces[-1]:
+            inner += "".join(_picture(sheet, ref) for ref in message.media_refs)
+        look = _band(scene.style, "" if made else image, inner, ground, joined=bool(made))
+        made.append(item(sheet, look, message))
+    return made
 
 
 def _ground(scene: Scene, message: Message) -> str:
@@ -85,34 +80,47 @@ def _ground(scene: Scene, message: Message) -> str:
     return "sunken" if message.role is Role.USER else ""
 
 
-def _body(scene: Scene, sheet: Sheet, text: str) -> str:
-    """Return the text formatted, or plain with the reason and the way to have it formatted."""
+def _body(scene: Scene, sheet: Sheet, piece: Piece) -> str:
+    """Return the text formatted, or plain with the reason and the way to have it formatted.
+
+    While a text is looked for, plain is also what shows other matches when it is formatted.
+    """
     from app.render import markdown  # loads markdown-it; the first paint does not wait for it
 
-    anyway = scene.chose(sheet.key, "anyway")
-    trial = Sheet(sheet.key, sheet.style, sheet.marker, sheet.on_ground, sheet.cjk_family)
+    text, anyway = piece.shown, scene.chose(sheet.key, "anyway")
+    trial = scene.sheet(sheet.key, on_ground=sheet.on_ground, family=sheet.cjk_family)
+    found = list(scene.marker(text))
+    if scene.is_finding and not found:
+        trial.marker = no_marks
     try:
         html = markdown.body(trial, text, patient=anyway)
     except markdown.TooHeavyError:
         reason = translate("viewer", "Shown as plain text: formatting it would take too long.")
-        return _unformatted(sheet, text, reason, "" if anyway else words.render_anyway())
-    if not trial.matches and not anyway and scene.marker(text):
+        return _unformatted(scene, sheet, piece, reason, "" if anyway else words.render_anyway())
+    hides = trial.found != len(found) if scene.is_finding else bool(found) and not trial.matches
+    if hides and not anyway:
         reason = translate("viewer", "Shown as written: the match is in what formatting hides.")
-        return _unformatted(sheet, text, reason, translate("viewer", "show formatted"))
+        return _unformatted(scene, sheet, piece, reason, translate("viewer", "show formatted"))
     sheet.matches, sheet.links, sheet.codes = trial.matches, trial.links, trial.codes
+    if scene.is_finding:
+        message_id, part, _ = piece.origin
+        sheet.spots = [(message_id, part, start) for start, _ in found][: trial.matches]
     return html
 
 
-def _unformatted(sheet: Sheet, text: str, reason: str, again: str) -> str:
+def _unformatted(scene: Scene, sheet: Sheet, piece: Piece, reason: str, again: str) -> str:
     way = f"{gap()}{link(sheet.act('anyway'), again, sheet.style.tokens.accent)}" if again else ""
-    return note(sheet, sheet.words(reason) + way, top=2) + blocks.plain(sheet, text, top=4)
+    return note(sheet, sheet.words(reason) + way, top=2) + blocks.plain(
+        sheet, piece.shown, top=4, origin=folded.origin(scene, piece)
+    )
 
 
 def _picture(sheet: Sheet, ref: str) -> str:
     shown = safe_text.one_line(safe_text.place(ref), 80)
     tokens = sheet.style.tokens
     css = f"background-color:{tokens.unkbg};color:{tokens.text2}"
-    return blocks.paragraph(sheet, [Run(words.image_not_loaded(shown), css)], top=6)
+    text = Run(words.image_not_loaded(shown), css, is_ours=True)
+    return blocks.paragraph(sheet, [text], top=6)
 
 
 def _header(scene: Scene, sheet: Sheet, message: Message, *, is_anchor: bool) -> str:
@@ -128,8 +136,8 @@ def _header(scene: Scene, sheet: Sheet, message: Message, *, is_anchor: bool) ->
         facts.append(f'<b style="color:{tokens.accent}">{translate("viewer", "anchor")}</b>')
     if message.model and scene.model and message.model != scene.model:
         facts.append(sheet.words(safe_text.one_line(message.model, 60)))
-    facts.extend(_labels(sheet, message))
-    left = gap().join(facts)
+    facts.append(folded.state_badge(style, message))
+    left = gap().join(fact for fact in facts if fact)
     if not is_anchor:
         return f'<p style="margin:0;{style.caption()}">{left}</p>'
     actions = pad(count=2).join(
@@ -144,21 +152,6 @@ def _header(scene: Scene, sheet: Sheet, message: Message, *, is_anchor: bool) ->
         f'{blocks.TABLE}><tr><td style="{style.caption()}">{left}</td>'
         f'<td align="right" style="{style.caption()}">{actions}</td></tr></table>'
     )
-
-
-def _labels(sheet: Sheet, message: Message) -> list[str]:
-    """Return what sets the message apart, as a tinted word."""
-    said = {
-        MessageState.COMPACTED: translate("viewer", "compacted"),
-        MessageState.REWOUND: translate("viewer", "rewound"),
-        MessageState.OFF_BRANCH: translate("viewer", "other branch"),
-        MessageState.HIDDEN: translate("viewer", "hidden"),
-        MessageState.SUPERSEDED: translate("viewer", "replaced later"),
-    }.get(message.state)
-    tokens = sheet.style.tokens
-    if said is None:
-        return []
-    return [badge(said, tokens.unk, tokens.unkbg)]
 
 
 def _band(style: Style, image: str, inner: str, ground: str, *, joined: bool = False) -> str:

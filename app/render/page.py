@@ -9,9 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from app.render import blocks, gist, message, safe_text, words
-from app.render.item import Item, Scene
+from app.render.item import Far, Item, Scene
 from app.render.runs import Run
-from app.render.sheet import Sheet
 from app.render.style import GUTTER_PX, Style, gap, icon, link, pad
 from app.render.words import translate
 from core.types import Message, Role
@@ -42,6 +41,7 @@ class Page:
     reading: bool = False
     choices: Mapping[str, frozenset[str]] = field(default_factory=dict)
     pieces: Mapping[str, int] = field(default_factory=dict)
+    far: Mapping[str, Far] = field(default_factory=dict)
 
     @property
     def head(self) -> tuple[Message, ...]:
@@ -81,6 +81,7 @@ def build(page: Page, scene: Scene, kept: Kept) -> tuple[tuple[Item, ...], Kept]
         kept: from the rendering before; a message that did not change is taken from it.
     """
     scene = replace(scene, anchor_id=page.anchor_id, choices=page.choices, pieces=page.pieces)
+    scene = replace(scene, far=page.far)
     results = _results(page.messages + page.tail if page.reading else page.messages)
     maker = _Maker(page, scene, kept, results)
     made: list[Item] = [] if page.messages else [_nothing(scene.style)]
@@ -125,7 +126,7 @@ class _Maker:
         self._results = results
         self._merged = {each.id for each in results.values()}
         self._choices: dict[int, list[tuple[str, object]]] = {}
-        for key, chosen in (*page.choices.items(), *page.pieces.items()):
+        for key, chosen in (*page.choices.items(), *page.pieces.items(), *page.far.items()):
             owner = _OWNER.match(key)
             if owner:
                 self._choices.setdefault(int(owner[1]), []).append((key, chosen))
@@ -153,7 +154,7 @@ class _Maker:
     def bookend(self, each: Message) -> tuple[Item, ...]:
         """Return a message as one line; in full when the reader opened it."""
         if "fold" in self._page.choices.get(f"b{each.id}", ()):
-            return self.message(each)
+            return (_opened_bookend(self._scene, each), *self.message(each))
         stamp = (each, None, None, None, *self._common())
         known = self._kept.get(f"b{each.id}")
         if known is None or known[0] != stamp:
@@ -163,7 +164,7 @@ class _Maker:
 
     def _common(self) -> tuple[object, ...]:
         scene = self._scene
-        return scene.style, scene.marker, scene.folder, scene.model
+        return scene.style, scene.marker, scene.folder, scene.model, scene.call_texts
 
 
 def _nothing(style: Style) -> Item:
@@ -212,10 +213,23 @@ def _gap(style: Style, key: str, hidden: int) -> list[Item]:
     return [Item(key=key, html=html)]
 
 
+def _opened_bookend(scene: Scene, each: Message) -> Item:
+    """Return the line that folds an opened message of the opening or resolution again."""
+    style, tokens = scene.style, scene.style.tokens
+    sheet = scene.sheet(f"b{each.id}")
+    fold = link(sheet.act("fold"), translate("viewer", "fold"), tokens.accent)
+    chevron = link(sheet.act("fold"), icon("chevron-down", "text3", 12), tokens.text3)
+    html = (
+        f'{blocks.TABLE}><tr><td width="{GUTTER_PX}" style="padding:6px 0 0 24px">{chevron}</td>'
+        f'<td style="padding:4px 24px 0 0;{style.caption(20)}">{fold}</td></tr></table>'
+    )
+    return Item(sheet.key, html, (), each.number, each.number)
+
+
 def _bookend(scene: Scene, each: Message) -> Item:
     """Return a message as one line of 28 px, cut to the width; it opens in place."""
     style, tokens = scene.style, scene.style.tokens
-    sheet = Sheet(f"b{each.id}", style, scene.marker)
+    sheet = scene.sheet(f"b{each.id}")
     name, ink = message.role_sign(each)
     room = style.width_px - GUTTER_PX - 24 - _NUMBER_PX
     text = safe_text.fit(gist.of(each), room, 13)

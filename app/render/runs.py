@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from app.render import safe_text
 from app.tokens import Tokens
 
+_OURS = "\ufffc"  # nobody looks for it
 _CJK = re.compile(
     r"[\u1100-\u11ff\u2e80-\u303f\u3041-\u30ff\u3100-\u9fff\ua960-\ua97f\uac00-\ud7ff"
     r"\uf900-\ufaff\ufe30-\ufe4f\uff00-\uffef\U00020000-\U0003ffff]+"
@@ -23,11 +24,15 @@ Marker = Callable[[str], Ranges]
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A stretch of text with one look. `href` is one of our own actions, or ''."""
+    """A stretch of text with one look. `href` is one of our own actions, or ''.
+
+    `is_ours` tells words of the viewer within a text: no match is looked for in them.
+    """
 
     text: str
     css: str = ""
     href: str = ""
+    is_ours: bool = False
 
 
 def no_marks(text: str) -> Ranges:  # noqa: ARG001 - a Marker
@@ -47,14 +52,19 @@ def literal_marker(wanted: str) -> Marker:
     return find
 
 
-def tidy(ranges: Iterable[tuple[int, int]], length: int) -> list[tuple[int, int]]:
-    """Return ranges in order, inside the text, not empty, those that touch joined."""
+def tidy(
+    ranges: Iterable[tuple[int, int]], length: int, *, apart: bool = False
+) -> list[tuple[int, int]]:
+    """Return ranges in order, inside the text, not empty, those that touch joined.
+
+    With `apart` only those that overlap are.
+    """
     result: list[tuple[int, int]] = []
     for start, end in sorted(ranges):
         start, end = max(0, start), min(end, length)
         if start >= end:
             continue
-        if result and start <= result[-1][1]:
+        if result and start < result[-1][1] + (not apart):
             result[-1] = (result[-1][0], max(end, result[-1][1]))
         else:
             result.append((start, end))
@@ -63,7 +73,7 @@ def tidy(ranges: Iterable[tuple[int, int]], length: int) -> list[tuple[int, int]
 
 def text_of(runs: Iterable[Run]) -> str:
     """Return the text of the runs, as a marker sees it."""
-    return "".join(run.text for run in runs)
+    return "".join(_OURS * len(run.text) if run.is_ours else run.text for run in runs)
 
 
 def in_family(runs: Iterable[Run], family: str) -> list[Run]:
@@ -100,7 +110,11 @@ def html(
     odd = safe_text.ODD_IN_CODE if code else safe_text.ODD_IN_PROSE
     breaks = safe_text.break_points(text_of(runs))
     cuts = sorted({*breaks, *(each for pair in ranges for each in pair)})
-    marked = f"background-color:{tokens.mark};color:{tokens.marktext}"
+    marked = [
+        f"background-color:{ground};color:{tokens.marktext}"
+        for ground in (tokens.mark, twin(tokens.mark))
+    ]
+    looks = _alternating(ranges)
     offered = set(breaks)
     parts: list[str] = []
     start = next_cut = next_range = 0
@@ -114,13 +128,27 @@ def html(
             while next_range < len(ranges) and ranges[next_range][1] <= at:
                 next_range += 1
             inside = next_range < len(ranges) and ranges[next_range][0] <= at
-            css = _joined(run.css, marked) if inside else run.css
+            css = _joined(run.css, marked[looks[next_range]]) if inside else run.css
             if at in offered:
                 parts.append(f'<span title="{safe_text.BREAK}" style="{css}">\u200b</span>')
             parts.append(_piece(run.text[at - start : to - start], css, run.href, odd, tokens))
             at = to
         start = end
     return "".join(parts)
+
+
+def twin(color: str) -> str:
+    """Return a colour that nobody can tell from `color`, for a match that touches another."""
+    return f"#{int(color[1:], 16) ^ 1:06X}"
+
+
+def _alternating(ranges: Sequence[tuple[int, int]]) -> list[int]:
+    """Return 0 or 1 for each range, so that two that touch differ."""
+    looks: list[int] = []
+    for at, (start, _) in enumerate(ranges):
+        touches = at > 0 and ranges[at - 1][1] == start
+        looks.append(1 - looks[-1] if touches else 0)
+    return looks
 
 
 def _joined(css: str, more: str) -> str:

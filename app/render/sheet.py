@@ -10,6 +10,10 @@ from app.render.style import Style
 MOST_MARKS = 1_000  # more spans than this would hold up the layout, and nobody steps through them
 
 
+Spot = tuple[int, str, int]
+"""Where a match is: message id, part of the message, offset in that part."""
+
+
 @dataclass(slots=True)
 class Sheet:
     """The page an item is written on.
@@ -18,6 +22,8 @@ class Sheet:
     stands on `base`. `cjk_family` is the family of CJK characters where the text asks for
     another than the user's. `links` and `codes` are what `do:link/<key>/<n>` and
     `do:code/<key>/<n>` stand for: the addresses themselves never enter the HTML.
+    With `apart` matches that touch are marked each for itself, and `spots` are where the
+    marks are, as far as that is known. `found` counts what the marker finds.
     """
 
     key: str
@@ -28,15 +34,32 @@ class Sheet:
     matches: int = 0
     links: list[str] = field(default_factory=list)
     codes: list[str] = field(default_factory=list)
+    apart: bool = False
+    spots: list[Spot] = field(default_factory=list)
+    found: int = 0
 
-    def text(self, parts: Sequence[Run], *, code: bool = False) -> str:
-        """Return runs as HTML with the matches marked, 1,000 in an item at most; counts them."""
+    def text(self, parts: Sequence[Run], *, code: bool = False, origin: Spot | None = None) -> str:
+        """Return runs as HTML with the matches marked, 1,000 in an item at most; counts them.
+
+        `origin` is where the text begins, if the spots of its matches are to be known.
+        """
         if self.cjk_family and not code:
             parts = runs.in_family(parts, self.cjk_family)
         whole = runs.text_of(parts)
-        ranges = runs.tidy(self.marker(whole), len(whole))[: MOST_MARKS - self.matches]
+        found = self.marker(whole)
+        self.found += len(found)
+        ranges = runs.tidy(found, len(whole), apart=self.apart)[: MOST_MARKS - self.matches]
         self.matches += len(ranges)
+        if origin is not None:
+            message_id, part, at = origin
+            self.spots += [(message_id, part, at + start) for start, _ in ranges]
         return runs.html(parts, ranges, self.style.tokens, code=code)
+
+    def unmarked(self, parts: Sequence[Run]) -> str:
+        """Return runs as HTML without marks."""
+        if self.cjk_family:
+            parts = runs.in_family(parts, self.cjk_family)
+        return runs.html(parts, (), self.style.tokens)
 
     def words(self, text: str) -> str:
         """Return untrusted text as HTML without marks (names, numbers, labels)."""

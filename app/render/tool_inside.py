@@ -1,13 +1,14 @@
 """What a tool call holds when unfolded: its arguments, its result."""
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.render import blocks, cost, gist, safe_text, words
 from app.render.blocks import note
+from app.render.item import Scene
 from app.render.runs import Marker
 from app.render.sheet import Sheet
+from app.render.stretch import Piece
 from app.render.style import link, pad
 from app.render.tool_line import difference
 from app.render.words import translate
@@ -16,6 +17,7 @@ from core.types import ToolCall
 SHOWN_CHARS = 4_000
 ALL_CHARS = 16_384
 _SMALL_CHARS = 120
+_NEAR_CHARS = 400  # before and behind a match in a long argument
 _EDIT_ARGUMENTS = 3  # file_path, old_string, new_string
 _AROUND = (3, 8)  # lines before and after a match in a block that opened itself
 _OUTPUTS = ("output", "stdout", "content", "result", "text")
@@ -36,9 +38,46 @@ class Shown:
     around_match: bool = False
 
 
-def arguments(sheet: Sheet, call: ToolCall, how: Shown) -> str:
-    """Return a call's arguments: short ones together, long ones and edits each in a block."""
-    return "".join(_arguments(sheet, call, whole=how.whole))
+def arguments(scene: Scene, sheet: Sheet, call: ToolCall, how: Shown) -> str:
+    """Return a call's arguments: short ones together, long ones and edits each in a block.
+
+    While a text is looked for, the values stand as they are wherever that way of showing them
+    would show other matches than they hold; long ones then only around the matches.
+    """
+    if scene.call_texts is None:
+        return "".join(_arguments(sheet, call, whole=how.whole))
+    values = scene.call_texts(call)[1:]
+    expected = sum(len(scene.marker(value)) for value in values)
+    trial = scene.sheet(sheet.key, on_ground=sheet.on_ground)
+    html = "".join(_arguments(trial, call, whole=how.whole))
+    if trial.found != expected:
+        trial = scene.sheet(sheet.key, on_ground=sheet.on_ground)
+        title = translate("viewer", "arguments")
+        shown = (excerpt(value, trial.marker) for value in values if value)
+        html = "".join(blocks.code(trial, text, "", title=title, top=4) for text in shown)
+    sheet.matches += trial.matches
+    sheet.codes += trial.codes
+    return html
+
+
+def excerpt(text: str, marker: Marker) -> str:
+    """Return a long text only around its matches, whole lines where they are short."""
+    if len(text) <= SHOWN_CHARS:
+        return text
+    kept: list[tuple[int, int]] = []
+    for start, end in sorted(marker(text)):
+        first = max(text.rfind("\n", 0, start) + 1, start - _NEAR_CHARS)
+        line_end = text.find("\n", end)
+        last = min(len(text) if line_end < 0 else line_end, end + _NEAR_CHARS)
+        if kept and first <= kept[-1][1] + 1:
+            kept[-1] = (kept[-1][0], last)
+        else:
+            kept.append((first, last))
+    if not kept:
+        return text[:SHOWN_CHARS]
+    parts = ["…"] if kept[0][0] else []
+    parts.append("\n…\n".join(text[first:last] for first, last in kept))
+    return "\n".join([*parts, "…"] if kept[-1][1] < len(text) else parts)[:ALL_CHARS]
 
 
 def _arguments(sheet: Sheet, call: ToolCall, *, whole: bool) -> list[str]:
@@ -86,16 +125,24 @@ def _cut_block(sheet: Sheet, text: str, language: str, title: str, *, whole: boo
     return html + note(sheet, link(sheet.act("whole"), more, sheet.style.tokens.accent))
 
 
-def result(sheet: Sheet, pieces: Sequence[str], how: Shown) -> str:
-    """Return a call's result, each piece in a block; terminal codes are left out or named."""
-    content = "".join(pieces)
+def result(scene: Scene, sheet: Sheet, piece: Piece, how: Shown) -> str:
+    """Return a piece of a call's result; terminal codes are left out or named.
+
+    While a text is looked for, it is shown as it is stored wherever the clean text would show
+    other matches.
+    """
+    content = piece.shown
     if not content:
         return note(sheet, translate("viewer", "The result is empty."))
     clean = safe_text.without_terminal_codes(readable(content))
-    text = content if how.raw else clean
+    found = scene.marker(content) if scene.is_finding else ()
+    as_stored = scene.is_finding and len(scene.marker(clean)) != len(found)
+    text = content if how.raw or as_stored else clean
     title = f"{translate('viewer', 'result')} · {words.lines(text.count(chr(10)) + 1)}"
+    if piece.start:
+        title = words.span(piece.start + 1, piece.start + len(content))
     more = ""
-    if clean != content:
+    if clean != content and not as_stored:
         word = translate("viewer", "clean") if how.raw else translate("viewer", "raw")
         more = link(sheet.act("raw"), word, sheet.style.tokens.accent) + pad(count=2)
     if how.around_match:
@@ -104,17 +151,13 @@ def result(sheet: Sheet, pieces: Sequence[str], how: Shown) -> str:
             word = translate("viewer", "show the whole result")
             more = link(sheet.act("open"), word, sheet.style.tokens.accent) + pad(count=2)
             return blocks.code(sheet, near, "", title=title, top=4, more=more)
-    return "".join(
-        blocks.code(
-            sheet,
-            piece,
-            "",
-            title=translate("viewer", "more") if number else title,
-            top=4,
-            more="" if number else more,
-        )
-        for number, piece in enumerate(cost.pieces(text))
-    )
+    first = sheet.matches
+    html = blocks.code(sheet, text, "", title=title, top=4, more=more)
+    if scene.is_finding:
+        message_id, part, at = piece.origin
+        spots = [(message_id, part, at + start) for start, _ in found]
+        sheet.spots += spots[: sheet.matches - first]
+    return html
 
 
 def readable(content: str) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from app import formatting
 from app.render import gist, safe_text, words
-from app.render.runs import Marker
+from app.render.item import Scene
 from app.render.style import Style, badge, gap, icon
 from core.types import Message, TimeQuality, ToolCall, ToolStatus
 
@@ -56,12 +56,14 @@ class ToolUse:
         return end - start
 
 
-def holds_match(use: ToolUse, marker: Marker) -> bool:
+def holds_match(scene: Scene, use: ToolUse) -> bool:
     """Tell whether what the fold hides holds a match."""
     hidden = [use.call.arguments] if use.call else []
+    if use.call is not None and scene.call_texts is not None:
+        hidden = scene.call_texts(use.call)
     if use.result is not None:
         hidden.append(safe_text.without_terminal_codes(use.result.content))
-    return any(marker(text[:_COUNTED_CHARS]) for text in hidden if text)
+    return any(scene.marker(text[:_COUNTED_CHARS]) for text in hidden if text)
 
 
 def outcome(style: Style, use: ToolUse) -> str:

@@ -74,6 +74,12 @@ def lines(count: int) -> str:
     )
 
 
+def span(first: int, last: int) -> str:
+    """Return `characters 16,385–32,768`."""
+    text = translate("viewer", "characters %1–%2")
+    return text.replace("%1", formatting.number(first)).replace("%2", formatting.number(last))
+
+
 def render_anyway() -> str:
     """Return the link that has a heavy text formatted all the same."""
     return translate("viewer", "render anyway")

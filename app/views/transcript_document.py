@@ -1,5 +1,6 @@
 """The document below the viewer: one table at the top level for each item."""
 
+from collections.abc import Sequence
 from difflib import SequenceMatcher
 from typing import Any
 
@@ -9,6 +10,7 @@ from PySide6.QtWidgets import QTextEdit
 
 from app import theme
 from app.render.item import Item
+from app.render.runs import twin
 
 _INDENT_PX = 22
 
@@ -123,7 +125,10 @@ class TranscriptDocument:
         if index is None:
             return None
         tokens = theme.current()
-        spans = _spans_on(self._document, self._frames[index], (tokens.mark, tokens.markcur))
+        grounds = [
+            colour for each in (tokens.mark, tokens.markcur) for colour in (each, twin(each))
+        ]
+        spans = _spans_on(self._document, self._frames[index], grounds)
         return spans[number] if number < len(spans) else None
 
     def paint_match(self, key: str, number: int, *, current: bool) -> int | None:
@@ -135,10 +140,14 @@ class TranscriptDocument:
         if place is None:
             return None
         tokens = theme.current()
-        look = QTextCharFormat()
-        look.setBackground(QColor(tokens.markcur if current else tokens.mark))
-        look.setForeground(QColor(tokens.markcurtext if current else tokens.marktext))
         cursor = QTextCursor(self._document)
+        cursor.setPosition(place[0] + 1)
+        before = cursor.charFormat().background().color().name().upper()
+        ground = tokens.markcur if current else tokens.mark
+        is_twin = before in (twin(tokens.mark), twin(tokens.markcur))
+        look = QTextCharFormat()
+        look.setBackground(QColor(twin(ground) if is_twin else ground))
+        look.setForeground(QColor(tokens.markcurtext if current else tokens.marktext))
         cursor.setPosition(place[0])
         cursor.setPosition(place[1], QTextCursor.MoveMode.KeepAnchor)
         cursor.mergeCharFormat(look)
@@ -146,11 +155,12 @@ class TranscriptDocument:
 
 
 def _spans_on(
-    document: QTextDocument, frame: QTextFrame, colours: tuple[str, ...]
+    document: QTextDocument, frame: QTextFrame, colours: Sequence[str]
 ) -> list[tuple[int, int]]:
-    """Return the stretches of `frame` on one of these grounds, joined where they touch."""
+    """Return the stretches of `frame` on one of these grounds, joined where one goes on."""
     wanted = {QColor(colour).rgb() for colour in colours}
     spans: list[tuple[int, int]] = []
+    last = 0
     block = document.findBlock(frame.firstPosition())
     while block.isValid() and block.position() <= frame.lastPosition():
         step = block.begin()
@@ -159,10 +169,11 @@ def _spans_on(
             ground = fragment.charFormat().background()
             if ground.style() != Qt.BrushStyle.NoBrush and ground.color().rgb() in wanted:
                 start, end = fragment.position(), fragment.position() + fragment.length()
-                if spans and spans[-1][1] == start:
+                if spans and spans[-1][1] == start and ground.color().rgb() == last:
                     spans[-1] = (spans[-1][0], end)
                 else:
                     spans.append((start, end))
+                last = ground.color().rgb()
             step += 1
         block = block.next()
     return spans

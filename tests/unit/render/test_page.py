@@ -163,7 +163,8 @@ def test_a_bookend_opens_in_place(hit, scene):
     opened = dataclasses.replace(hit, choices={"b2": frozenset({"fold"})})
     items, _ = pages.build(opened, scene, {})
 
-    assert keys(items)[:5] == ["opening", "b1", "m2", "b3", "gap-before"]
+    assert keys(items)[:5] == ["opening", "b1", "b2", "m2", "b3"]
+    assert "do:fold/b2" in read(items[2].html).links
 
 
 def test_a_bookend_is_one_line_of_words_with_its_marks(said, scene):
@@ -209,7 +210,7 @@ def test_a_huge_message_is_shown_piece_by_piece(said, scene):
     second, _ = pages.build(page, scene, {})
 
     assert keys(first) == ["m1"]
-    assert keys(second) == ["m1", "m1.1"]
+    assert keys(second) == ["m1", "m1.16384"]
     assert "show 16,384 more of 33,616 characters" in texts(first)
 
 

@@ -83,7 +83,7 @@ def use(said, content="ok\n", arguments=None, status=ToolStatus.SUCCEEDED) -> To
 
 def item(said, scene, **fields):
     made = use(said, **fields)
-    return folded.tool(scene, "t1.0", made, made.asked)
+    return folded.tool(scene, "t1.0", made, made.asked)[0]
 
 
 def test_a_call_is_one_line_with_name_argument_and_outcome_in_words(said, scene):
@@ -180,7 +180,7 @@ def test_hostile_names_and_arguments_stay_text(said, style):
     evil = '</td><img src="file:///etc/passwd">\u202e'
     asked = said(1, Role.ASSISTANT, "")
     scene = Scene(style, choices={"t1.0": frozenset({"fold", "raw"})})
-    made = folded.tool(
+    made, *_ = folded.tool(
         scene, "t1.0",
         ToolUse(call(evil, {evil: evil, "x": [evil]}), asked, said(2, Role.TOOL, evil)), asked,
     )  # fmt: skip
@@ -198,7 +198,7 @@ def test_hostile_names_and_arguments_stay_text(said, style):
 )
 def test_injected_text_is_folded_under_a_name_for_what_it_is(said, scene, content, label):
     message = said(1, Role.USER, content, origin=Origin.INJECTED)
-    text = read(folded.system(scene, message).html).text
+    text = read(folded.system(scene, message)[0].html).text
 
     assert "Injected" in text
     assert label in text
@@ -216,19 +216,19 @@ def test_injected_text_is_folded_under_a_name_for_what_it_is(said, scene, conten
 def test_a_summary_is_called_one(said, scene, content, name):
     message = said(1, Role.USER, content, origin=Origin.SYNTHETIC)
 
-    assert read(folded.system(scene, message).html).text.strip("\u00a0").startswith(name)
+    assert read(folded.system(scene, message)[0].html).text.strip("\u00a0").startswith(name)
 
 
 def test_the_length_of_a_folded_text_is_never_cut_off(said, scene):
     message = said(1, Role.SYSTEM, "订阅" * 200 + "\n")
 
-    assert read(folded.system(scene, message).html).text.endswith("…, 401 characters")
+    assert read(folded.system(scene, message)[0].html).text.endswith("…, 401 characters")
 
 
 def test_thinking_is_folded_with_its_length(said):
     message = said(1, Role.ASSISTANT, "done", reasoning="hm " * 1_000)
-    folded_text = read(folded.thinking(Scene(Style(LIGHT)), message).html).text
-    found = folded.thinking(Scene(Style(LIGHT), literal_marker("hm")), message)
+    folded_text = read(folded.thinking(Scene(Style(LIGHT)), message)[0].html).text
+    found = folded.thinking(Scene(Style(LIGHT), literal_marker("hm")), message)[0]
 
     assert folded_text.replace("\u00a0", " ").split() == ["Thinking", "3,000", "characters"]
     assert found.matches == 1_000
