@@ -142,7 +142,10 @@ def _role_of(node: Node) -> frozenset[Role] | None:
 
 
 def _narrowing(node: Node) -> Sql:
-    return of_fields(node, lambda known: known.row if isinstance(node, Not) else known.narrowing)
+    """Return the condition of one of several that all have to hold: a lone field may be NULL."""
+    if isinstance(node, Field):
+        return node.predicate.narrowing
+    return of_fields(node, lambda known: known.row)
 
 
 def _shown(session_ids: tuple[int, ...], fields: tuple[Node, ...]) -> tuple[int, ...]:

@@ -108,21 +108,90 @@ def _is_glued(edge: str, beside: str) -> bool:
 
 
 @dataclass(frozen=True)
+class Session:
+    """What a test knows of a session; `sources` are the names of its source."""
+
+    native_id: str = "s"
+    full_names: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    kind: str = "interactive"
+    title: str = ""
+    project: str = ""
+    model: str = ""
+    is_trashed: bool = False
+
+
+@dataclass(frozen=True)
 class Row:
-    """The searchable columns of one message."""
+    """One message: its searchable columns, and what is known of it beside them.
+
+    `sessions` show it, the one that owns it first. `is_whole` tells that a tool row is to be
+    read to its end.
+    """
 
     content: str
     tool_name: str = ""
     tool_calls: str = ""
     is_tool: bool = False
+    speaker: str = ""
+    called: str = ""
+    model: str = ""
+    at_ms: int | None = None
+    state: str = "active"
+    origin: str = ""
+    sessions: tuple[Session, ...] = (Session(),)
+    is_whole: bool = False
+
+    @property
+    def role(self) -> str:
+        if self.is_tool:
+            return "tool"
+        return self.speaker or ("assistant" if self.tool_calls else "user")
 
     def columns(self) -> tuple[str, str, str]:
-        cap = TOOL_INDEXED_CHARS if self.is_tool else INDEXED_CHARS
-        return (
-            searchable(self.content, cap=cap),
-            lowered(self.tool_name),
-            searchable(self.tool_calls),
-        )
+        content = searchable(self.content)
+        if self.is_tool:
+            whole = searchable(self.content, cap=len(self.content) * 4)
+            content = whole if self.is_whole else whole[:TOOL_INDEXED_CHARS]
+        calls = f"{self.called}\n{self.tool_calls}" if self.tool_calls else ""
+        return content, lowered(self.tool_name), searchable(calls)
 
     def holds(self, spec: Spec) -> bool:
         return any(spec.matches(column) for column in self.columns())
+
+
+@dataclass(frozen=True)
+class FieldSpec:
+    """A field as a test means it. Values are texts, of a title `Spec`s, of a time a moment."""
+
+    name: str
+    values: tuple[str | int | Spec, ...]
+
+    def matches(self, row: Row) -> bool:
+        return any(self._is_true(value, row) for value in self.values)
+
+    def _is_true(self, value: str | int | Spec, row: Row) -> bool:
+        owner = row.sessions[0]
+        if isinstance(value, Spec):
+            return any(value.matches(searchable(session.title)) for session in row.sessions)
+        if isinstance(value, int):
+            if row.at_ms is None:
+                return False
+            return row.at_ms < value if self.name == "before" else row.at_ms >= value
+        sought = lowered(value)
+        match self.name:
+            case "role":
+                return row.role == sought
+            case "source":
+                return sought in map(lowered, (*owner.sources, owner.kind))
+            case "project":
+                return owner.project == value
+            case "session":
+                return any(
+                    session.native_id.startswith(value) or value in session.full_names
+                    for session in row.sessions
+                )
+            case "tool":
+                return any(sought in lowered(name) for name in (row.tool_name, row.called))
+            case _:
+                return sought in lowered(row.model or owner.model)

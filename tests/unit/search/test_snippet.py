@@ -114,7 +114,7 @@ def test_marks_are_in_order_disjoint_and_match():
     random = Random(7)
     rows = [texts.row(random) for _ in range(150)]
     seen = 0
-    for _ in range(300):
+    for _ in range(400):
         row = random.choice(rows)
         query, content = parse(questions.question(random, [row]).typed), row.content
         marks = find_marks(query, content)
