@@ -14,20 +14,21 @@ def parse_time(text: str, *, now: datetime, zone: tzinfo | None = None) -> int:
     """Return the Unix UTC milliseconds that `text` names.
 
     A date is the start of that day, `24h`, `7d`, `2w` and `3mo` count back from `now`
-    hour by hour; a month is a calendar month, and a day that it lacks becomes its last.
+    hour by hour; a month is a calendar month at the same time of day, and a day that it lacks
+    becomes its last.
 
     Args:
         text: what was typed.
         now: the present, with a zone.
-        zone: the zone of dates and times that name none; None is the system's, which knows
-            summer time.
+        zone: the zone of dates and times that name none, and of months; None is the
+            system's, which knows summer time.
 
     Raises:
         QueryError: the text is none of these, or lies outside the years 1 to 9999.
     """
     age = _AGE.fullmatch(text.strip())
     try:
-        moment = _before(now, int(age[1]), age[2]) if age else _absolute(text.strip(), zone)
+        moment = _before(now, int(age[1]), age[2], zone) if age else _absolute(text.strip(), zone)
         return round(moment.astimezone(UTC).timestamp() * 1000)
     except (ValueError, OverflowError):
         raise QueryError(
@@ -39,18 +40,27 @@ def _absolute(text: str, zone: tzinfo | None) -> datetime:
     if not _DATE.match(text):
         raise ValueError(text)
     moment = datetime.fromisoformat(text)
-    if moment.tzinfo is not None:
-        return moment
-    return moment.replace(tzinfo=zone) if zone else moment.astimezone()
+    return moment if moment.tzinfo is not None else _in_zone(moment, zone)
 
 
-def _before(now: datetime, count: int, unit: str) -> datetime:
+def _in_zone(moment: datetime, zone: tzinfo | None) -> datetime:
+    """Return the moment of a time of day; one that the clocks leave out is as much later.
+
+    `moment.astimezone()` would make the midnight that a day lacks one of the day before.
+    """
+    if zone is not None:
+        return moment.replace(tzinfo=zone)
+    return datetime.fromtimestamp(moment.timestamp(), UTC)
+
+
+def _before(now: datetime, count: int, unit: str, zone: tzinfo | None) -> datetime:
     if unit != "mo":
         return now.astimezone(UTC) - timedelta(hours=count * _HOURS[unit])
-    year, month = divmod(now.year * 12 + now.month - 1 - count, 12)
-    for day in range(now.day, 28, -1):
+    local = now.astimezone(zone).replace(tzinfo=None, fold=0)  # the offset was another one then
+    year, month = divmod(local.year * 12 + local.month - 1 - count, 12)
+    for day in range(local.day, 28, -1):
         try:
-            return now.replace(year=year, month=month + 1, day=day)
+            return _in_zone(local.replace(year=year, month=month + 1, day=day), zone)
         except ValueError:
             continue  # a shorter month
-    return now.replace(year=year, month=month + 1, day=min(now.day, 28))
+    return _in_zone(local.replace(year=year, month=month + 1, day=min(local.day, 28)), zone)
