@@ -173,9 +173,13 @@ class SavedController(QObject):
 
     def _narrowed(self, filters: SavedFilters, sort: Sort) -> Iterable[str]:
         bar = self._window.search_bar
-        yield from (bar.role.label(role.value) for role in filters.roles)
-        yield from (bar.source.label(kind) for kind in filters.sources)
-        yield from (bar.project.label(name) for name in filters.projects)
+        for words, chip, keys in (
+            (self.tr("role %1"), bar.role, [role.value for role in filters.roles]),
+            (self.tr("source %1"), bar.source, filters.sources),
+            (self.tr("project %1"), bar.project, filters.projects),
+        ):
+            if keys:
+                yield words.replace("%1", "/".join(chip.label(key) for key in keys))
         if filters.days is not None:
             words = counted(filters.days, self.tr("last %1 day"), self.tr("last %1 days"))
             yield words

@@ -53,6 +53,7 @@ class ZeroHitsView(Page):
         self.scan = Button(self.tr("Scan everything"), "", "path-like")
         self.search_on = Button(self.tr("Search on"), "", "now")
         self.cost = Text("", "caption", "text2")
+        self.cost.setWordWrap(True)
         self._offered = ""
         self._tried = QVBoxLayout()
         self._left_out = QVBoxLayout()
@@ -96,8 +97,7 @@ class ZeroHitsView(Page):
         for button in (self._include_all, self.search_on, self.scan):
             row.addWidget(button)
         row.addSpacing(8)
-        row.addWidget(self.cost)
-        row.addStretch(1)
+        row.addWidget(self.cost, 1)
         return row
 
     def show_result(self, result: SearchResult, *, everything: bool = False) -> None:

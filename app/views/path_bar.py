@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QSizePolicy, QToolButton, QWidget
 
 from app import theme
@@ -12,6 +13,9 @@ from app.views.path_looks import look
 
 HEIGHT = 36
 _CHIP_HEIGHT = 24
+_WIDEST = 480
+_CUT = 160
+_SPACE = 12
 
 
 class Segments(QWidget):
@@ -58,6 +62,7 @@ class Segments(QWidget):
             button.setAccessibleName(self.tr("Sort: %1").replace("%1", words))
             self._group.addButton(button)
             self._row.addWidget(button)
+            button.show()  # at once, not with the next event: the bar asks how wide it is
             self._buttons[key] = button
 
     def _on_clicked(self, pressed: QToolButton) -> None:
@@ -87,15 +92,17 @@ class PathBar(QFrame):
         self._facts.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._row = QHBoxLayout(self._facts)
         self._row.setContentsMargins(0, 0, 0, 0)
-        self._row.setSpacing(12)
+        self._row.setSpacing(_SPACE)
         row = QHBoxLayout(self)
         row.setContentsMargins(16, 0, 16, 1)
-        row.setSpacing(12)
+        row.setSpacing(_SPACE)
         row.addWidget(self.chip)
         row.addWidget(self._facts, 1)
         row.addWidget(self.segments)
         self.segments.picked.connect(self.sort_picked)
         self.links: dict[str, Link] = {}
+        self._widths: list[int] = []  # of the facts, at least, with the dot before each
+        self._minor: list[tuple[int, Dot, QWidget]] = []
 
     def show_path(
         self,
@@ -109,12 +116,17 @@ class PathBar(QFrame):
         self.chip.show_badge(shown.icon, shown.word, shown.kind)
         self._clear()
         for n, fact in enumerate(facts):
+            dot, part = Dot(), self._part(fact)
             if n:
-                self._row.addWidget(Dot())
-            self._row.addWidget(self._part(fact))
+                self._row.addWidget(dot)
+            self._row.addWidget(part)
+            self._widths.append(_least_width(part) + dot.width() + 2 * _SPACE)
+            if fact.minor:
+                self._minor.append((n, dot, part))
         self._row.addStretch(1)
         self.segments.setVisible(bool(sorts))
         self.segments.offer(sorts, sort)
+        self._fit()
         self.setAccessibleDescription(self.sentence(path, facts))
 
     @staticmethod
@@ -130,7 +142,11 @@ class PathBar(QFrame):
             self.links[fact.link] = link
             return link
         if not fact.strong:
-            return (ElidedText if fact.gives_way else Text)(fact.text, "ui", fact.ink)
+            if not fact.gives_way:
+                return Text(fact.text, "ui", fact.ink)
+            text = ElidedText(fact.text, "ui", fact.ink)
+            text.setMaximumWidth(_WIDEST)  # so that two of them share the room
+            return text
         pair = QWidget()
         row = QHBoxLayout(pair)
         row.setContentsMargins(0, 0, 0, 0)
@@ -141,10 +157,39 @@ class PathBar(QFrame):
             row.addWidget(Text(space + fact.text, ink="text2"))
         return pair
 
+    def _fit(self) -> None:
+        """Leave out minor facts, the last first, until the others have room."""
+        margins = self.layout().contentsMargins()
+        beside = self.chip.sizeHint().width() + margins.left() + margins.right() + 2 * _SPACE
+        if not self.segments.isHidden():
+            beside += _least_width(self.segments)
+        over = sum(self._widths) - (self.width() - beside)
+        for n, dot, part in reversed(self._minor):
+            dot.setVisible(over <= 0)
+            part.setVisible(over <= 0)
+            over -= self._widths[n] if over > 0 else 0
+
     def _clear(self) -> None:
         self.links.clear()
+        self._widths.clear()
+        self._minor.clear()
         while (item := self._row.takeAt(0)) is not None:
             widget = item.widget()
             if widget is not None:
                 widget.hide()
                 widget.deleteLater()
+
+    # QWidget
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+
+def _least_width(widget: QWidget) -> int:
+    """Return the width a widget needs, also before it was ever shown."""
+    for each in (widget, *widget.findChildren(QWidget)):
+        each.ensurePolished()
+    if isinstance(widget, ElidedText):  # less is possible, but says little
+        return min(widget.sizeHint().width(), _CUT)
+    return widget.minimumSizeHint().width()

@@ -30,7 +30,8 @@ _READ_AS_CHARS = 40
 class Fact:
     """`strong` is bold and comes first. With `link` the whole is something to press.
 
-    A fact that `gives_way` is cut where the window is too narrow for all of them.
+    Where the window is too narrow for all of them, a fact that `gives_way` is cut, and one that
+    is `minor` is left out: Why? says it too.
     """
 
     text: str = ""
@@ -38,6 +39,7 @@ class Fact:
     link: str = ""
     gives_way: bool = False
     ink: str = "text2"
+    minor: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,12 +134,14 @@ def result_facts(result: SearchResult, shown: Shown) -> tuple[Fact, ...]:
     if result.title_matches and not result.total_hits:
         count = len(result.title_matches)
         facts.append(Fact(formatting.counted(count, tr("%1 title"), tr("%1 titles"))))
-    facts.append(Fact(formatting.elapsed(result.elapsed_ms)))
+    facts.append(Fact(formatting.elapsed(result.elapsed_ms), minor=True))
     if shown.request.everything:
-        facts.append(Fact(tr("everything was read") if result.complete else _partial(result)))
+        facts.append(Fact(tr("everything was read")) if result.complete else _partial(result))
     else:
-        facts.append(Fact(tr("covers %1").replace("%1", formatting.percent(coverage(result)))))
-        facts.append(Fact(tr("complete") if result.complete else _partial(result)))
+        covered = coverage(result)
+        words = tr("covers %1").replace("%1", formatting.percent(covered))
+        facts.append(Fact(words, minor=covered == 1))
+        facts.append(Fact(tr("complete"), minor=True) if result.complete else _partial(result))
     if shown.request.inside_words:
         facts.append(Fact(tr("inside words too")))
     if result.repairs:
@@ -198,10 +202,11 @@ def _hits_fact(result: SearchResult, shown: Shown) -> Fact:
     return Fact(tr("first %1 shown").replace("%1", formatting.number(shown.hits)), strong)
 
 
-def _partial(result: SearchResult) -> str:
+def _partial(result: SearchResult) -> Fact:
     if result.reason == QUERY_TIMEOUT:
-        return tr("partial: stopped at the time limit")
-    return tr("partial: %1").replace("%1", (result.reason or "").replace("_", " "))
+        return Fact(tr("partial: stopped at the time limit"), ink="warn")
+    reason = (result.reason or "").replace("_", " ")
+    return Fact(tr("partial: %1").replace("%1", reason), ink="warn")
 
 
 def _repaired(result: SearchResult) -> str:

@@ -82,6 +82,7 @@ def _understood(step: SearchStep) -> Text:
     text = one_line(": ".join(each for each in (step.note, step.understood) if each))
     label = Text(text, "caption", "text" if step.hits is not None else "text2")
     label.setWordWrap(True)
+    label.setContentsMargins(0, 4, 0, 4)
     return label
 
 

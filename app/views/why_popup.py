@@ -12,7 +12,7 @@ from app.views.path_looks import look, tr
 from app.views.tried_table import TriedTable
 from core.types import IndexStatus, SearchRequest, SearchResult
 
-_WIDTH = 640
+_WIDTH = 720
 _MARGIN = 8
 _NAMES = {
     "messages_fts": "fts5",

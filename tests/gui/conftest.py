@@ -6,6 +6,7 @@ os.environ["QT_QPA_PLATFORM"] = "offscreen"
 
 import asyncio
 import gc
+import shutil
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
@@ -18,7 +19,10 @@ from qasync import QEventLoop
 from app import theme
 from app.main import Program
 from app.qt_guard import check_qt
+from core.sources import ingest
+from core.store import connection
 from core.store.store import Store
+from tests.gui.talks import talk_files
 
 check_qt()
 
@@ -32,6 +36,12 @@ async def until(condition: Callable[[], object]) -> None:
     while not condition():
         assert time.monotonic() < end, "waited in vain"
         await asyncio.sleep(_POLL_S)
+
+
+async def search(program: Program, query: str) -> None:
+    """Put a query into the field and return when it is answered."""
+    program.window.search_bar.field.setText(query)
+    await until(lambda: program.search.result and program.search.result.query == query)
 
 
 @pytest.fixture(autouse=True)
@@ -161,3 +171,34 @@ def program(
     run(made.stop())
     made.window.deleteLater()
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+
+
+@pytest.fixture
+def talks(tmp_path) -> Path:
+    return talk_files(tmp_path / "talks")
+
+
+@pytest.fixture(scope="module")
+def imported(tmp_path_factory, tokenizer_path) -> Path:
+    """A profile that holds the four conversations; to be copied, not to be opened."""
+    folder = tmp_path_factory.mktemp("imported")
+    db = connection.open_store(folder / "profile" / "state.db", tokenizer_path)
+    try:
+        for _ in ingest.run_sync(db, ingest.Import([talk_files(folder / "talks")])):
+            pass
+    finally:
+        db.close()
+    return folder / "profile"
+
+
+@pytest.fixture
+def filled(run, imported, profile, program):
+    """The program over a store with the four conversations, all listed."""
+    shutil.copytree(imported, profile, dirs_exist_ok=True)
+
+    async def start():
+        assert await program.start()
+        await until(lambda: program.window.models.sessions.rowCount() == 4)
+
+    run(start())
+    return program

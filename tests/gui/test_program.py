@@ -1,14 +1,11 @@
 """The whole program: a real store, real imports, real widgets, as a person drives it."""
 
 import asyncio
-import json
-import shutil
 import threading
 import time
 from pathlib import Path
 
 import apsw
-import pytest
 from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QAccessible, QDropEvent
 from PySide6.QtTest import QTest
@@ -19,87 +16,10 @@ from app import theme
 from core.sources import ingest
 from core.store import connection
 from tests import demo_home
-from tests.gui.conftest import until
+from tests.gui.conftest import search, until
+from tests.gui.talks import hits, sessions, talk
 
 KEY = Qt.Key
-
-
-def talk(path: Path, session: str, *texts: str, **first) -> Path:
-    """Write a conversation in the neutral format: user and assistant in turn."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a", encoding="utf-8") as file:
-        for n, text in enumerate(texts):
-            line = {
-                "session": session,
-                "id": f"{session}-{n}",
-                "role": "assistant" if n % 2 else "user",
-                "content": text,
-                "created_at": f"2026-11-2{n % 9}T10:0{n % 10}:00Z",
-            }
-            file.write(json.dumps(line | (first if n == 0 else {}), ensure_ascii=False) + "\n")
-    return path
-
-
-def talk_files(folder: Path) -> Path:
-    """Write four small conversations."""
-    talk(
-        folder / "a.jsonl",
-        "films",
-        "电影订阅每次刷新都会重复下载",
-        "先占位再入队",
-        title="电影订阅",
-    )
-    talk(folder / "b.jsonl", "osaka", "we land in Osaka at nine", "then take the train")
-    talk(folder / "c.jsonl", "mail", "退订链接没有反应", "改成一次性令牌", cwd="/home/dev/mailer")
-    talk(folder / "d.jsonl", "plan", "Osaka is in the plan, Osaka again", "noted")
-    return folder
-
-
-@pytest.fixture
-def talks(tmp_path) -> Path:
-    return talk_files(tmp_path / "talks")
-
-
-@pytest.fixture(scope="module")
-def imported(tmp_path_factory, tokenizer_path) -> Path:
-    """A profile that holds the four conversations; to be copied, not to be opened."""
-    folder = tmp_path_factory.mktemp("imported")
-    db = connection.open_store(folder / "profile" / "state.db", tokenizer_path)
-    try:
-        for _ in ingest.run_sync(db, ingest.Import([talk_files(folder / "talks")])):
-            pass
-    finally:
-        db.close()
-    return folder / "profile"
-
-
-@pytest.fixture
-def filled(run, imported, profile, program):
-    """The program over a store with the four conversations, all listed."""
-    shutil.copytree(imported, profile, dirs_exist_ok=True)
-
-    async def start():
-        assert await program.start()
-        await until(lambda: program.window.models.sessions.rowCount() == 4)
-
-    run(start())
-    return program
-
-
-def sessions(program) -> list[str]:
-    model = program.window.models.sessions
-    return [model.session(row).title for row in range(model.rowCount())]
-
-
-def hits(program) -> list[str]:
-    model = program.window.models.hits
-    found = [model.hit(row) for row in range(model.rowCount())]
-    return [hit.message for hit in found if hit is not None]
-
-
-async def search(program, query: str) -> None:
-    program.window.search_bar.field.setText(query)
-    await until(lambda: program.search.result and program.search.result.query == query)
 
 
 # First run and import
