@@ -50,7 +50,9 @@ class Browsing:
     @property
     def left_out(self) -> dict[str, int]:
         """How many lineages were passed over, by reason."""
-        return {reason: len(roots) for reason, roots in self._left_out.items()}
+        shown = {self._asked.families.root(result.session.id) for result in self.results}
+        found = {reason: len(roots - shown) for reason, roots in self._left_out.items()}
+        return {reason: n for reason, n in found.items() if n}
 
     def run(self) -> None:
         """Find as many sessions as are wanted, or all there are among the candidates.
@@ -59,13 +61,12 @@ class Browsing:
             apsw.InterruptError: it was interrupted; `results` holds what there is.
         """
         limit = self._asked.request.limit
-        for session in self._candidates():
-            shown = self._shown(session)
-            if shown is None:
-                continue
-            self.results.append(self._result(shown))
+        for candidate in self._candidates():
             if len(self.results) == limit:
                 return
+            shown = self._shown(candidate)
+            if shown is not None:
+                self.results.append(self._result(shown))
 
     def _candidates(self) -> Iterator[int]:
         """Yield the rows of sessions one may see, the last active first, at most so many.
@@ -88,28 +89,34 @@ class Browsing:
             if len(ids) < request.limit + AHEAD:
                 return
 
-    def _shown(self, session_id: int) -> int | None:
+    def _shown(self, session_id: int) -> Session | None:
         """Return the session that stands for a candidate's conversation, if it is to be shown."""
         families, asking = self._asked.families, self._asked.asking
-        kin = families.kin(session_id)
         beginning = families.beginning(session_id)
+        root, reason = families.root(session_id), ""
         if beginning in self._seen:
             return None
-        self._seen.add(beginning)
-        root, reason = families.root(session_id), ""
         if root in self._asked.excluded:
             reason = "excluded"
-        elif self._automatic.is_hidden(kin.kind, kin.source_id):
+        elif self._is_hidden(session_id):
             reason = "hidden_kind"
         elif beginning == asking.beginning:
             reason = "current_lineage"
         if reason:
             self._left_out.setdefault(reason, set()).add(root)
             return None
-        return families.tip(session_id)
+        self._seen.add(beginning)
+        tip = session_by_id(self._db, families.tip(session_id))
+        is_listed = tip.archived_at_ms is None and tip.message_count > 0
+        if is_listed and not self._is_hidden(tip.id):
+            return tip
+        return session_by_id(self._db, session_id)
 
-    def _result(self, session_id: int) -> RecallResult:
-        session = session_by_id(self._db, session_id)
+    def _is_hidden(self, session_id: int) -> bool:
+        kin = self._asked.families.kin(session_id)
+        return self._automatic.is_hidden(kin.kind, kin.source_id)
+
+    def _result(self, session: Session) -> RecallResult:
         return RecallResult(
             session=session,
             lineage=self._asked.root_ref(session),
