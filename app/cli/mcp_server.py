@@ -4,6 +4,7 @@ It offers nothing else: it asks the client for nothing, calls no model, and writ
 """
 
 import logging
+import signal
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -98,6 +99,8 @@ def serve(path: Path) -> None:
     Nothing but the protocol goes to stdout; what is logged goes to stderr.
     """
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
+    # As SIGTERM does it: Python's own way would wait for the next line on stdin.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     anyio.run(_serve, path)
 
 

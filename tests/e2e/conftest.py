@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from tests import demo_home
+
 ROOT = Path(__file__).parents[2]
 SAMPLES = ROOT / "tests" / "data" / "samples"
 TALK = """\
@@ -84,4 +86,16 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Program:
     kinds = [SAMPLES / kind for kind in ("claude_code", "codex", "hermes", "chatgpt")]
     finished = program("import", *kinds, talk, "--json")
     assert finished.code in (0, 3), finished.out + finished.err
+    return program
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Program:
+    """A store with the conversations of the demo home in it; only read it."""
+    folder = tmp_path_factory.mktemp("demo")
+    loose = demo_home.build(folder / "home")
+    program = Program(folder / "home", folder / "data")
+    for places in ([], [loose]):
+        finished = program("import", *places, "--json")
+        assert finished.code in (0, 3), finished.out + finished.err
     return program
