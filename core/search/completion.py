@@ -8,9 +8,10 @@ import apsw
 
 from core.history.bodies import clean
 from core.search.choices import choices
-from core.search.fields import FIELD_NAMES, value_typed
+from core.search.fields import value_typed
 from core.search.language import MAX_CHARS
 from core.search.lexer import BLANK, CLOSED_BY, COMMAS, FIELD
+from core.search.term import FIELD_NAMES
 from core.types import Choice, Completion
 
 MOST_CHOICES = 12

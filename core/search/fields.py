@@ -6,7 +6,7 @@ store is told by `core.search.resolve`.
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import NamedTuple, cast, get_args
+from typing import NamedTuple, cast
 
 from core.errors import QueryError
 from core.history.bodies import clean
@@ -14,8 +14,6 @@ from core.search.term import Term, ascii_lower, phrase_term, quoted, word_term
 from core.search.times import parse_time
 from core.search.tree import Field, FieldName
 from core.types import Role
-
-FIELD_NAMES: tuple[FieldName, ...] = get_args(FieldName)
 
 SESSION_FIELDS: frozenset[FieldName] = frozenset(("source", "project", "session", "title"))
 """What is asked of a message's session; of a session without a message, too."""

@@ -5,14 +5,15 @@ mended is said in `Query.repairs`. NOT binds before AND, AND before OR; words si
 ANDed.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from core.errors import QueryError
 from core.search.fields import read_field
-from core.search.lexer import Lexeme, Typed, read
+from core.search.lexer import CLOSED_BY, Lexeme, Typed, read
 from core.search.term import Term, literal_term, phrase_term, word_term
 from core.search.tree import Field, Leaf, Node, all_of, any_of, describe, none_of, sought_terms
+from core.text import project
 
 MAX_CHARS = 2_048
 MAX_TERMS = 64
@@ -59,6 +60,7 @@ def parse(text: str, now: datetime | None = None) -> Query:
     if tree is None:
         tree = literal_term(cut)
         if tree is not None:
+            tree = replace(tree, shown=" ".join(project(cut).split()))
             repairs = ["nothing but operators in it: looked for as it stands"]
     return Query(text, tree, tuple(repairs))
 
@@ -146,8 +148,9 @@ class _Parser:
         text = f"-{lexeme.text}" if keeps_minus else lexeme.text
         if lexeme.kind is Typed.PHRASE:
             return self._counted(phrase_term(text, is_prefix=lexeme.star))
-        if len(text.split()) > 1:  # in the quotes of a field that is none
-            return self._counted(phrase_term(text))
+        if lexeme.kind is Typed.FIELD:  # that is none
+            text = "".join(" " if char in CLOSED_BY else char for char in text)
+            return self._counted(phrase_term(text) if len(text.split()) > 1 else word_term(text))
         return self._counted(word_term(text))
 
     def _field(self, lexeme: Lexeme) -> Field | None:

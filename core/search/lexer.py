@@ -5,14 +5,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from core.search.fields import FIELD_NAMES, Value
-from core.search.term import LATIN_CLASS
-from core.text import CJK_CLASS
+from core.search.fields import Value
+from core.search.term import EXCLUDES, FIELD_NAMES
 
 CLOSED_BY = {'"': '"＂', "＂": '"＂', "“": "”“‟", "”": "”", "„": "“”‟", "‟": "”‟“"}
 _OPERATORS = frozenset(("AND", "OR", "NOT"))
 BLANK = re.compile(r"[\s\0]+")
-_EXCLUDES = re.compile(f'-(?=[{LATIN_CLASS}{CJK_CLASS}("＂“”„‟])')
 
 FIELD = re.compile(f"({'|'.join(FIELD_NAMES)})[:：](?![:：])")  # std::vector, role::user
 COMMAS = frozenset(",，")
@@ -67,7 +65,7 @@ class _Lexer:
 
     def run(self) -> None:
         while self._skip_blank():
-            minus = _EXCLUDES.match(self._text, self._at) is not None
+            minus = EXCLUDES.match(self._text, self._at) is not None
             self._at += minus
             char = self._text[self._at]
             if char == "(":

@@ -12,7 +12,7 @@ matter (`C++`, `.NET`, `->`) the term is a *literal*: its text as it stands.
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -20,6 +20,11 @@ from typing import NamedTuple
 from core.cjk_ranges import CJK_RANGES
 from core.text import CJK_CLASS, WORD_CLASS, Ranges, char_class, project
 from core.word_ranges import WORD_RANGES
+
+FIELD_NAMES = (
+    "role", "source", "project", "session", "title", "tool", "model", "before", "after",
+)  # fmt: skip
+"""The names of fields: a word that begins with one and a colon is no text."""
 
 
 def _without(ranges: Ranges, others: Ranges) -> Ranges:
@@ -51,6 +56,12 @@ _LEAD = re.compile(r"((?<!\.)\.|-+|__)$")  # .NET, --force, __init__
 _MEANT = frozenset("+#%$")
 _NOT_MEANT = frozenset("<>=|~^`´¨＜＞＝｜～＾｀￣")  # symbols by category, of prose and markup
 _EMOJI_PLANE = 0x1F000
+_OPENING = '("＂“”„‟'
+_READ_OTHERWISE = re.compile(
+    rf"[{_OPENING}]|.* |(?:AND|OR|NOT)$|-?(?:{'|'.join(FIELD_NAMES)})[:：]"
+)  # as a group, a phrase, several words, an operator or a field
+EXCLUDES = re.compile(f"-(?=[{LATIN_CLASS}{CJK_CLASS}{_OPENING}])")
+"""A minus that means NOT where it stands behind something positive."""
 _QUOTES = (('"', '"', '"＂'), ("“", "”", "”“‟"), ("„", "”", "”“"))  # as the lexer reads them
 
 
@@ -117,7 +128,7 @@ def word_term(typed: str) -> Term | None:
     if lead == "__" and text.startswith("__", end):
         end += 2
     core = text[start:end]
-    shown = as_typed[start:end] + "*" * is_prefix
+    shown = _shown(as_typed[start:end], is_prefix)
     if start < kept[0] or any(_is_meant(core, at) for at in range(len(core))):
         return Term(_whole_pieces(core, is_prefix), core, is_prefix, shown=shown)
     return Term(_pieces(core), None, is_prefix, shown=shown)
@@ -132,9 +143,9 @@ def phrase_term(typed: str, *, is_prefix: bool = False) -> Term | None:
     text = ascii_lower(as_typed)
     words = [word_term(word) for word in text.split()]
     if not _PIECE.search(text) or any(word and word.literal and word.pieces for word in words):
-        return literal_term(typed, is_prefix=is_prefix)
+        return _as_phrase(literal_term(typed, is_prefix=is_prefix), as_typed)
     if any(_is_meant(text, at) for at in range(len(text))):
-        return literal_term(typed, is_prefix=is_prefix)
+        return _as_phrase(literal_term(typed, is_prefix=is_prefix), as_typed)
     pieces = _pieces(text)
     is_prefix = is_prefix and not pieces[-1].is_run
     return Term(pieces, None, is_prefix, shown=quoted(as_typed) + "*" * is_prefix)
@@ -147,17 +158,41 @@ def literal_term(typed: str, *, is_prefix: bool = False) -> Term | None:
         return None
     text = ascii_lower(as_typed)
     is_prefix = is_prefix and _WORD_CHAR.match(text[-1]) is not None
-    shown = quoted(as_typed) if " " in text else as_typed
-    shown += "*" * is_prefix
+    shown = _shown(as_typed, is_prefix)
     return Term(_whole_pieces(text, is_prefix), text, is_prefix, shown=shown)
 
 
+def _as_phrase(literal: Term | None, as_typed: str) -> Term | None:
+    """Return the literal shown in quotes where it would be another term without."""
+    if literal is None or " " in as_typed or word_term(literal.shown) == literal:
+        return literal
+    return replace(literal, shown=quoted(as_typed) + "*" * literal.is_prefix)
+
+
+def _shown(text: str, is_prefix: bool) -> str:
+    """Return `text` so that it is read as one operand, in quotes where it needs them."""
+    is_plain = not _READ_OTHERWISE.match(text) and _closes_no_group(text)
+    return (text if is_plain else quoted(text)) + "*" * is_prefix
+
+
+def _closes_no_group(text: str) -> bool:
+    depth = 0
+    for char in text:
+        depth += (char == "(") - (char == ")")
+        if depth < 0:
+            return False
+    return True
+
+
 def quoted(text: str) -> str:
-    """Return `text` in quotes that it does not close itself."""
+    """Return `text` in quotes that it does not close itself; as it is if there are none.
+
+    What was typed in quotes has some, and so has all that a store has, but for the oddest.
+    """
     for opening, closing, closers in _QUOTES:
         if not any(char in text for char in closers):
             return f"{opening}{text}{closing}"
-    return '"{}"'.format(text.replace('"', " ").replace("＂", " "))
+    return text
 
 
 def is_in(term: Term, text: str) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from core.search.sql import Sql
-from core.search.term import Term
+from core.search.term import EXCLUDES, Term, quoted
 
 FieldName = Literal[
     "role", "source", "project", "session", "title", "tool", "model", "before", "after"
@@ -204,24 +204,30 @@ def words_of(node: Node) -> tuple[Term, ...] | None:
 
 def describe(node: Node) -> str:
     """Return `node` as one would type it with every operator written out."""
-    return _described(node, nested=False)
+    return _described(node, nested=False, first=True)
 
 
-def _described(node: Node, *, nested: bool) -> str:
+def _described(node: Node, *, nested: bool, first: bool) -> str:
+    """Return `node` as an operand; `first` tells that nothing stands before it in its group."""
     match node:
-        case Term() | Field():
+        case Term():
+            is_not = not first and EXCLUDES.match(node.shown) is not None
+            return quoted(node.shown) if is_not else node.shown
+        case Field():
             return node.shown
         case Not():
-            return f"NOT {_described(node.child, nested=True)}"
+            return f"NOT {_described(node.child, nested=True, first=False)}"
         case And() | Or():
             text = _joined(node)
             return f"({text})" if nested else text
 
 
 def _joined(node: And | Or) -> str:
-    described = [(child, _described(child, nested=True)) for child in node.children]
     if isinstance(node, Or):
-        return " OR ".join(text for _, text in described)
-    kept = " AND ".join(text for child, text in described if not isinstance(child, Not))
-    excluded = " ".join(text for child, text in described if isinstance(child, Not))
-    return f"{kept} {excluded}".strip()
+        return " OR ".join(_described(child, nested=True, first=True) for child in node.children)
+    ordered = sorted(node.children, key=lambda child: isinstance(child, Not))
+    text = _described(ordered[0], nested=True, first=True)
+    for child in ordered[1:]:
+        joint = " " if isinstance(child, Not) else " AND "
+        text += joint + _described(child, nested=True, first=False)
+    return text

@@ -1,13 +1,27 @@
 """The language: every text has a reading, and what was mended is said."""
 
+import re
 import time
+from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from core.search.language import MAX_CHARS, MAX_DEPTH, MAX_TERMS, Query, parse
-from core.search.tree import And, Node, Not, Or, Term, assume_false, holds, terms
+from core.search.tree import (
+    And,
+    Node,
+    Not,
+    Or,
+    Term,
+    assume_false,
+    describe,
+    fields,
+    holds,
+    terms,
+)
+from core.text import project
 
 
 @pytest.mark.parametrize(
@@ -57,7 +71,7 @@ def test_a_well_formed_query_is_understood_as_written(typed, understood):
         ("{x}:y", "x}:y"),
         ("container not start", "container AND not AND start"),
         ("dogs NEAR(", "dogs AND NEAR"),
-        ("ａnd ＯＲ b", "and AND OR AND b"),
+        ("ａnd ＯＲ b", 'and AND "OR" AND b'),
     ],
 )
 def test_what_cannot_be_an_operator_is_text(typed, understood):
@@ -136,19 +150,115 @@ def test_a_monstrous_query_is_read_at_once(typed):
     assert time.perf_counter() - began < 0.5
 
 
+NOW = datetime(2026, 3, 31, 12, 0, tzinfo=UTC)
 _ALPHABET = ["a", "b", " ", '"', "(", ")", "-", "*", "AND", "OR", "NOT", "订", "+", "“", "”", "\0"]
+_ALPHABET += [
+    "role:",
+    "user",
+    "title:",
+    "after:",
+    "7d",
+    "project：",
+    ",",
+    "，",
+    ":",
+    "„",
+    "＂",
+    "#",
+]
+_ALPHABET += [
+    "ＯＲ",
+    "\ud800",
+    "😀",
+    "🤖",
+    "->",
+    "__",
+    ".",
+    "e\u0301",
+    "\u200b",
+    "%",
+    "\\",
+    "'",
+    "/",
+]
+_TYPED = st.lists(st.sampled_from(_ALPHABET), max_size=24).map("".join) | st.text(max_size=60)
 
 
 @settings(max_examples=600, deadline=None)
-@given(st.lists(st.sampled_from(_ALPHABET), max_size=24).map("".join))
-def test_every_text_has_a_reading_that_reads_the_same_again(typed):
-    query = parse(typed)
+@given(_TYPED)
+def test_every_text_has_a_reading(typed):
+    query = parse(typed, NOW)
     assert isinstance(query, Query)
     if query.tree is None:
-        assert typed.replace("\0", " ").strip() == ""
+        assert _is_blank(typed)
     else:
         _check_shape(query.tree)
-        assert terms(query.tree)
+        assert terms(query.tree) or fields(query.tree)
+
+
+def _is_blank(typed):
+    return not project(typed.replace("\0", " ")).strip()
+
+
+@settings(max_examples=1_500, deadline=None)
+@given(_TYPED)
+def test_what_was_understood_is_understood_the_same_again(typed):
+    tree = parse(typed, NOW).tree
+    assume(not re.search(r'["＂]\S*[“”„‟]|[“”„‟]\S*["＂]', typed))  # then no quotes are left
+    if tree is None:
+        return
+    again = parse(describe(tree), NOW)
+    assert _meaning(again.tree) == _meaning(tree), (describe(tree), again.understood)
+    assert "left out" not in str(again.repairs)
+
+
+def _meaning(node):
+    """The tree without the order of what is ANDed or ORed."""
+    if isinstance(node, And | Or):
+        return type(node), frozenset(map(_meaning, node.children))
+    return (Not, _meaning(node.child)) if isinstance(node, Not) else node
+
+
+@settings(max_examples=1_000, deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(["a", "b", "role:user", "(", ")", "AND", "OR", "NOT"]),
+        min_size=1,
+        max_size=12,
+    )
+)
+def test_a_repair_is_said_if_and_only_if_something_was_mended(parts):
+    assert bool(parse(" ".join(parts), NOW).repairs) == (not _is_well_formed(parts))
+
+
+def _is_well_formed(parts):
+    """Whether the parts follow the grammar to the letter."""
+    left = [*parts, ""]
+
+    def any_of():
+        while all_of():
+            if left[0] != "OR":
+                return True
+            left.pop(0)
+        return False
+
+    def all_of():
+        while factor():
+            if left[0] == "AND":
+                left.pop(0)
+            elif left[0] in ("OR", ")", ""):
+                return True
+        return False
+
+    def factor():
+        part = left.pop(0)
+        if part == "NOT":
+            return factor()
+        if part == "(":
+            return any_of() and left.pop(0) == ")"
+        return part not in ("AND", "OR", ")", "")
+
+    return any_of() and left == [""]
 
 
 def _check_shape(node: Node) -> None:
