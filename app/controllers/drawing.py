@@ -14,7 +14,9 @@ from app.render.item import Scene
 from app.render.style import Style
 from app.tasks import TaskScope
 from app.views.transcript_view import TranscriptView
-from core.types import Session
+from core.types import Session, ToolCall
+
+CallTexts = Callable[[ToolCall], list[str]]
 
 _WIDTH_STEP = 20
 _TASK = "context-draw"
@@ -25,13 +27,11 @@ _WARM_AFTER_S = 0.5
 class Wish:
     """How the next drawing leaves the view.
 
-    `hold` keeps an item where it is, `centre` puts a message in the middle, `seek` goes to the
-    next match.
+    `hold` keeps an item where it is, `centre` puts a message in the middle.
     """
 
     hold: str = ""
     centre: int | None = None
-    seek: bool = False
 
 
 class Drawing(QObject):
@@ -55,6 +55,7 @@ class Drawing(QObject):
         self._one_at_a_time = asyncio.Lock()
         self.session: Session | None = None
         self.marker: runs.Marker = runs.no_marks
+        self.call_texts: CallTexts | None = None
         view.width_changed.connect(self._on_width_changed)
 
     async def warm_up(self) -> None:
@@ -65,9 +66,28 @@ class Drawing(QObject):
     def begin(self, session: Session, marker: runs.Marker) -> None:
         """Draw another conversation from now on; what was wished for the last one is void."""
         self._tasks.cancel(_TASK)
-        self.session, self.marker = session, marker
+        self.session = session
+        self.mark(marker)
         self._wish = Wish()
         self._view.forget_match()
+
+    def mark(self, marker: runs.Marker, call_texts: CallTexts | None = None) -> None:
+        """Mark something else from the next drawing on; `call_texts` as `Scene` has them."""
+        self.marker, self.call_texts = marker, call_texts
+
+    @property
+    def is_busy(self) -> bool:
+        """True while a drawing is under way or wished for."""
+        return self._tasks.running(_TASK) or self._one_at_a_time.locked()
+
+    async def settled(self) -> None:
+        """Return when nothing is being drawn and what was wished for is seen."""
+        if self.is_busy:
+            await self.now()
+
+    def tell(self) -> None:
+        """Say that what is shown of the place has changed."""
+        self._drawn()
 
     def soon(self, wish: Wish | None = None) -> None:
         """Draw again; what an earlier call wished for and this one does not, still holds."""
@@ -94,21 +114,18 @@ class Drawing(QObject):
         self._wish = Wish(
             hold=wish.hold or before.hold,
             centre=before.centre if wish.centre is None else wish.centre,
-            seek=wish.seek or before.seek,
         )
 
     def _show(self, wish: Wish) -> None:
         transcript, view = self._transcript, self._view
         centre = "" if wish.centre is None else transcript.key_of(wish.centre)
         view.show_items(transcript.items, hold=wish.hold, centre=centre)
-        if wish.seek:
-            transcript.step(1, wrap=True)
-        elif transcript.match is None and wish.centre is not None:
+        if transcript.match is None and wish.centre is not None:
             transcript.match = transcript.first_match_of(wish.centre)
         if transcript.match is None:
             view.forget_match()
         else:
-            view.show_match(*transcript.match, reveal=wish.seek or bool(centre))
+            view.show_match(*transcript.match, reveal=bool(centre))
 
     def _scene(self) -> Scene:
         self._width = self._view.viewport().width() // _WIDTH_STEP * _WIDTH_STEP
@@ -123,7 +140,7 @@ class Drawing(QObject):
         session = self.session
         folder = (session.cwd if session else None) or ""
         model = (session.model if session else None) or ""
-        return Scene(style, self.marker, folder=folder, model=model)
+        return Scene(style, self.marker, folder=folder, model=model, call_texts=self.call_texts)
 
     def _on_width_changed(self, width: int) -> None:
         if width // _WIDTH_STEP * _WIDTH_STEP != self._width:

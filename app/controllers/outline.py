@@ -14,11 +14,13 @@ from app.render.item import ROLE_INKS
 from app.render.message import role_sign
 from app.render.page import Page
 from app.render.runs import Marker
-from core.history.outline import Prompt, numbers_of, prompts
+from core.history.outline import Prompt, places_of, prompts
 from core.search.run import search
 from core.types import Hit, Message, Role, SearchRequest, Session
 
 HITS_SHOWN = 200
+HITS_READ = 1_000
+_NEAR = 20
 _DEADLINE_S = 2.0
 _ENDS_SHOWN = 3
 _WORDS = 120
@@ -32,13 +34,22 @@ translate = QCoreApplication.translate
 class Found:
     """What of a session the outline and the rail name: hits by number, or prompts.
 
-    `entries` are their rows in the outline; `with_entries` makes them.
+    `hits` are in the order of the session; `next` is where the rest of them begins, None when
+    they are all here. `entries` are the rows of some in the outline, from hit `first_entry` on,
+    or of the prompts; `with_entries` makes them.
     """
 
     hits: tuple[tuple[int, Hit], ...] = ()
-    hits_total: int = 0
     prompts: tuple[Prompt, ...] = ()
+    next: str | None = None
+    at_least: int = 0
     entries: tuple[OutlineRow, ...] = ()
+    first_entry: int = 0
+
+    @property
+    def hits_total(self) -> int:
+        """How many hits there are, as far as is known."""
+        return len(self.hits) if self.next is None else max(len(self.hits), self.at_least)
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -46,28 +57,52 @@ class Found:
         return tuple(number for number, _ in self.hits)
 
 
-def find_in_session(db: apsw.Connection, session: Session, query: str) -> Found:
-    """Return the first 200 hits of a query in a session, or its prompts without a query.
+def find_in_session(
+    db: apsw.Connection,
+    session: Session,
+    query: str,
+    asked: SearchRequest | None = None,
+    *,
+    after: str | None = None,
+) -> Found:
+    """Return the hits of a question in a session, or the session's prompts without a question.
+
+    At most `HITS_READ` at a time; `after` is the `next` of those before.
+
+    Args:
+        db: a connection to a store.
+        session: the session.
+        query: what is searched for.
+        asked: the question as it was asked of all sessions, with its filters.
+        after: read on from there.
 
     Raises:
         QueryError: as `search`.
     """
     if not query.strip():
         return Found(prompts=prompts(db, session.id))
-    request = SearchRequest(
-        query,
-        limit=HITS_SHOWN,
+    request = replace(
+        asked if asked is not None and asked.query == query else SearchRequest(query),
+        limit=HITS_READ,
+        offset=0,
         sort="oldest",
         sessions=(session.ref,),
         deadline_s=_DEADLINE_S,
+        after=after,
     )
     result = search(db, request)
-    numbers = numbers_of(db, session.id, [hit.message_id for hit in result.hits])
-    hits = sorted(
-        ((numbers[hit.message_id], hit) for hit in result.hits if hit.message_id in numbers),
-        key=lambda pair: pair[0],
-    )
-    return Found(hits=tuple(hits), hits_total=max(len(hits), result.total_hits))
+    places = places_of(db, session.id, [hit.message_id for hit in result.hits])
+    found = [(*places[hit.message_id], hit) for hit in result.hits if hit.message_id in places]
+    found.sort(key=lambda each: each[0])
+    hits = tuple((number, hit) for _, number, hit in found)
+    return Found(hits=hits, next=result.next, at_least=result.total_hits)
+
+
+def joined(found: Found, more: Found) -> Found:
+    """Return both together, in the order of the session; a message once."""
+    hits = {hit.message_id: (number, hit) for number, hit in (*found.hits, *more.hits)}
+    in_order = sorted(hits.values(), key=lambda each: each[0])  # stable: by number
+    return replace(found, hits=tuple(in_order), next=more.next, at_least=more.at_least)
 
 
 def rows(page: Page, found: Found, marker: Marker, current: int) -> list[OutlineRow]:
@@ -90,12 +125,16 @@ def rows(page: Page, found: Found, marker: Marker, current: int) -> list[Outline
     return made
 
 
-def with_entries(found: Found, marker: Marker) -> Found:
-    """Return `found` with its rows; marking 200 hits takes 20 ms, so not on the GUI thread."""
+def with_entries(found: Found, marker: Marker, current: int = 0) -> Found:
+    """Return `found` with rows for the 200 hits around hit `current`, or for the prompts.
+
+    Marking 200 hits takes 20 ms, so not on the GUI thread.
+    """
     if found.hits:
-        return replace(
-            found, entries=tuple(_hit(number, hit, marker) for number, hit in found.hits)
-        )
+        first = max(0, min(current - HITS_SHOWN // 2, len(found.hits) - HITS_SHOWN))
+        shown = found.hits[first : first + HITS_SHOWN]
+        entries = tuple(_hit(number, hit, marker) for number, hit in shown)
+        return replace(found, entries=entries, first_entry=first)
     return replace(
         found,
         entries=tuple(
@@ -103,6 +142,13 @@ def with_entries(found: Found, marker: Marker) -> Found:
             for each in found.prompts
         ),
     )
+
+
+def shows(found: Found, current: int) -> bool:
+    """Tell whether hit `current` has a row, and neighbours where there are any."""
+    first, end = found.first_entry, found.first_entry + len(found.entries)
+    before = first == 0 or current >= first + _NEAR
+    return before and (end == len(found.hits) or current < end - _NEAR)
 
 
 def _middle(found: Found, current: int) -> list[OutlineRow]:
@@ -168,8 +214,3 @@ def _row(
         ink=sign[1],
         bold=tuple(runs.tidy(marker(text), len(text))),
     )
-
-
-def place_of(numbers: Sequence[int], number: int | None) -> int:
-    """Return the 1-based place of a number among others, 0 when it is not one of them."""
-    return numbers.index(number) + 1 if number in numbers else 0

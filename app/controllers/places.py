@@ -4,14 +4,14 @@ from PySide6.QtCore import QObject
 
 from app import formatting
 from app.controllers import outline
+from app.controllers.finding import Finding
+from app.controllers.matches import Matches
+from app.controllers.opened import Opened
 from app.controllers.outline import Found
 from app.models.transcript import Transcript
-from app.render.runs import Marker
 from app.views.conversation_header import HeaderState
 from app.views.conversation_pane import ConversationPane
 from app.views.rail import RailState
-from core.history.lineage import Lineage
-from core.types import Session
 
 
 class Places(QObject):
@@ -21,31 +21,29 @@ class Places(QObject):
         super().__init__(pane)
         self._pane, self._transcript = pane, transcript
 
-    def show(self, session: Session, family: Lineage, found: Found, marker: Marker) -> None:
-        """Show the session's facts, what of it is loaded, and where its hits are."""
+    def show(self, opened: Opened, matches: Matches, finding: Finding) -> None:
+        """Show the session's facts, what of it is loaded, and where its hits are.
+
+        While a text is looked for, the rail has its matches instead of the hits.
+        """
+        session, family, found = opened.session, opened.family, matches.found
+        if session is None or family is None:
+            return
         pane, page = self._pane, self._transcript.page
         prompts = (session.user_turn_count or None) if page.reading else None
         pane.header.show_session(HeaderState(session, family.ancestors, family.children, prompts))
         anchor = self._transcript.anchor()
         number = None if anchor is None else anchor.number
         loaded = self._transcript.loaded_ranges()
-        pane.rail.show_state(RailState(page.total, loaded, found.numbers, number))
-        current = outline.place_of(found.numbers, self._transcript.current_number(found.numbers))
-        pane.outline_model.replace(outline.rows(page, found, marker, current))
+        ticks = finding.numbers if finding.is_on else found.numbers
+        pane.rail.show_state(RailState(page.total, loaded, ticks, number))
+        current = matches.current
+        pane.outline_model.replace(outline.rows(page, found, opened.marker, current))
         if found.hits:
             pane.header.show_matches(current, found.hits_total)
         else:
             pane.header.show_reading(self._reading())
         self.follow(found)
-
-    def show_find(self, sought: str) -> None:
-        """Show how many matches of `sought` there are in what is loaded."""
-        if sought:
-            transcript, page = self._transcript, self._transcript.page
-            found = transcript.matches()
-            at = found.index(transcript.match) + 1 if transcript.match in found else 0
-            whole = not (page.hidden_before or page.hidden_after)
-            self._pane.find_bar.show_count(at, len(found), whole=whole)
 
     def follow(self, found: Found) -> None:
         """Let the outline follow: the anchor's row, or while reading the prompt one is in."""

@@ -5,13 +5,14 @@ and gives them back with `rendered`.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
-from app.render import cost
+from app.models.long_texts import LongTexts
 from app.render.item import Item
 from app.render.page import Kept, Page
+from app.render.sheet import Spot
 from core.types import Bookends, Message, Window
 
 STEP = 20
@@ -23,11 +24,14 @@ Match = tuple[str, int]
 _MESSAGE_KEY = re.compile(r"(?:m|b|th|t)(\d+)")
 
 
-class Transcript:
-    """The loaded window of one session: at most 120 messages and the bookends."""
+class Transcript(LongTexts):
+    """The loaded window of one session: at most 120 messages and the bookends.
+
+    `match` is the current one.
+    """
 
     def __init__(self) -> None:
-        self.page = Page()
+        super().__init__()
         self.items: tuple[Item, ...] = ()
         self.kept: Kept = {}
         self.match: Match | None = None
@@ -99,35 +103,15 @@ class Transcript:
         self.page = replace(self.page, messages=both)
         return len(fresh)
 
-    def put_text(self, message_id: int, text: str, total: int) -> None:
-        """Replace a message's content by a longer part of it, of `total` characters."""
-
-        def longer(messages: Iterable[Message]) -> tuple[Message, ...]:
-            return tuple(
-                replace(each, content=text, content_length=total, truncated=len(text) < total)
-                if each.id == message_id
-                else each
-                for each in messages
-            )
-
-        page = self.page
-        self.page = replace(
-            page,
-            messages=longer(page.messages),
-            opening=longer(page.opening),
-            resolution=longer(page.resolution),
-        )
-
     # The reader's choices
 
-    def show_more(self, key: str) -> Message | None:
-        """Show one more piece of a text; returns its message when more of it has to be read."""
-        count = self.page.pieces.get(key, 0) + 1
-        self.page = replace(self.page, pieces={**self.page.pieces, key: count})
-        message = self.message_of(key)
-        if message is None or not message.truncated or key.startswith("th"):
-            return None
-        return message if count >= len(cost.pieces(message.content)) else None
+    def unfold(self, message_id: int) -> None:
+        """Take back what the reader folded of a message, so that its matches are shown."""
+        choices = dict(self.page.choices)
+        for item in self.items:
+            if message_id in item.message_ids and not item.key.startswith("b"):
+                choices[item.key] = choices.get(item.key, frozenset()) - {"fold"}
+        self.page = replace(self.page, choices=choices)
 
     def choose(self, key: str, choice: str) -> None:
         """Make or take back a choice about an item (see `Scene.choices`)."""
@@ -172,6 +156,15 @@ class Transcript:
     def anchor(self) -> Message | None:
         """Return the anchor."""
         return None if self.page.anchor_id is None else self.message(self.page.anchor_id)
+
+    def standing_on(self) -> list[int]:
+        """Return the messages one stands on: the match's, the anchor first; else the anchor."""
+        anchor = [] if self.page.anchor_id is None else [self.page.anchor_id]
+        for item in self.items:
+            if self.match is not None and item.key == self.match[0]:
+                others = [each for each in item.message_ids if each not in anchor]
+                return [*anchor, *others] if len(others) < len(item.message_ids) else others
+        return anchor
 
     def current_number(self, hits: Sequence[int] = ()) -> int:
         """Return the number of the message one stands on: the match's, the anchor's, or 0.
@@ -239,36 +232,48 @@ class Transcript:
     # Matches
 
     def matches(self) -> list[Match]:
-        """Return every match shown, top to bottom, as item key and number within the item."""
-        return [(item.key, n) for item in self.items for n in range(item.matches)]
+        """Return every match shown in full messages, as item key and number within the item.
+
+        Top to bottom. The marks of one-line rows are none to stop at.
+        """
+        return [(item.key, n) for item in self.items if item.is_full for n in range(item.matches)]
+
+    def matches_of(self, message_id: int) -> list[Match]:
+        """Return the matches of a message that are shown in full, top to bottom."""
+        return [
+            (item.key, n)
+            for item in self.items
+            if message_id in item.message_ids and item.is_full
+            for n in range(item.matches)
+        ]
+
+    def match_number(self, message_id: int, number: int, count: int) -> Match | None:
+        """Return match `number` of a message's `count`; None when not all of them are shown."""
+        shown = self._spots_of(message_id)
+        return shown[number][1] if len(shown) == count else None
+
+    def match_at(self, spot: Spot, *, exact: bool) -> Match | None:
+        """Return the match at a spot; where that is not marked by itself, the one before it."""
+        near: Match | None = None
+        for found, match in self._spots_of(spot[0]):
+            if found == spot:
+                return match
+            if found[1] == spot[1] and found[2] <= spot[2]:
+                near = match
+        return None if exact else near
+
+    def _spots_of(self, message_id: int) -> list[tuple[Spot, Match]]:
+        return [
+            (spot, (item.key, n))
+            for item in self.items
+            if item.is_full
+            for n, spot in enumerate(item.spots)
+            if spot[0] == message_id
+        ]
 
     def first_match_of(self, message_id: int) -> Match | None:
         """Return the first match of a message, or None."""
         for item in self.items:
-            if message_id in item.message_ids and item.matches:
+            if message_id in item.message_ids and item.matches and item.is_full:
                 return item.key, 0
         return None
-
-    def step(self, step: int, *, wrap: bool) -> Match | None:
-        """Move to another match; None when there is none that way."""
-        found = self.matches()
-        if not found:
-            return None
-        if self.match in found:
-            at = found.index(self.match) + step
-        else:
-            at = self._match_near(found, step)
-        if not wrap and not 0 <= at < len(found):
-            return None
-        self.match = found[at % len(found)]
-        return self.match
-
-    def _match_near(self, found: Sequence[Match], step: int) -> int:
-        """Return the index of the match next to the anchor, in the direction of `step`."""
-        order = {item.key: index for index, item in enumerate(self.items)}
-        anchor = self.page.anchor_id
-        here = order.get(self.key_of(anchor), 0) if anchor is not None else 0
-        if step > 0:
-            return next((n for n, match in enumerate(found) if order[match[0]] >= here), len(found))
-        behind = [n for n, match in enumerate(found) if order[match[0]] <= here]
-        return behind[-1] if behind else -1

@@ -9,6 +9,7 @@ from app.views.parts import Icon, IconButton, Text
 
 _DEBOUNCE_MS = 150
 _FIELD_PX = 320
+_NOTE_MS = 2_500
 
 
 class FindBar(QFrame):
@@ -32,7 +33,8 @@ class FindBar(QFrame):
         self.field = QLineEdit(placeholderText=self.tr("Find in this conversation"))
         self.field.setAccessibleName(self.tr("Find in this conversation"))
         self.field.setMaximumWidth(_FIELD_PX)
-        self.count = Text("", "caption", "text3")
+        self.count = Text("", "caption", "text2")
+        self.note = Text("", "caption", "text3")
         self.previous = IconButton("chevron-up", self.tr("Previous match"), 28)
         self.next = IconButton("chevron-down", self.tr("Next match"), 28)
         self.close_button = IconButton("close", self.tr("Close find"), 28)
@@ -44,10 +46,13 @@ class FindBar(QFrame):
         row.addWidget(self.count)
         row.addWidget(self.previous)
         row.addWidget(self.next)
+        row.addWidget(self.note)
         row.addStretch(1)
         row.addWidget(self.close_button)
         self._rest = QTimer(self, singleShot=True, interval=_DEBOUNCE_MS)
         self._rest.timeout.connect(self._tell)
+        self._note_ends = QTimer(self, singleShot=True, interval=_NOTE_MS)
+        self._note_ends.timeout.connect(lambda: self.note.setText(""))
         # textChanged stays silent while an input method composes.
         self.field.textChanged.connect(self._rest.start)
         self.previous.clicked.connect(self.previous_asked)
@@ -75,20 +80,31 @@ class FindBar(QFrame):
         self.field.clear()
         self.field.blockSignals(False)
         self.count.setText("")
+        self.note.setText("")
         self.closed.emit()
 
-    def show_count(self, number: int, total: int, *, whole: bool) -> None:
-        """Show which match of how many; `whole` when nothing of the session is left out."""
-        if not self.field.text():
+    def show_count(self, number: int, total: int, *, whole: bool, note: str = "") -> None:
+        """Show which match of how many; until `whole` they are still being counted.
+
+        `note` is said for a moment: that one went round the end.
+        """
+        if not self.field.text().strip():
             text = ""
         elif not total:
-            text = self.tr("no match") if whole else self.tr("no match in what is loaded")
+            text = self.tr("no match") if whole else self.tr("counting…")
         else:
-            text = self.tr("%1 of %2") if whole else self.tr("%1 of %2 in what is loaded")
+            text = self.tr("%1 of %2") if whole else self.tr("%1 of %2 so far")
             text = text.replace("%1", formatting.number(number))
             text = text.replace("%2", formatting.number(total))
+        ink = "err" if whole and not total else "text2"
+        self.count.set_ink(ink)
         self.count.setText(text)
-        self.field.setAccessibleDescription(text)
+        self.note.setText(note)
+        for button in (self.previous, self.next):
+            button.setEnabled(total > 0)
+        if note:
+            self._note_ends.start()
+        self.field.setAccessibleDescription(f"{text} {note}".strip())
 
     def _tell(self) -> None:
         self.text_edited.emit(self.field.text())

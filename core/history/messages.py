@@ -5,6 +5,7 @@ from typing import Any
 import apsw
 
 from core.errors import NotFoundError
+from core.graphemes import cut_at
 from core.history.bodies import VISIBLE, read_calls, read_media
 from core.store.keys import STATE_BITS, STATE_MASK
 from core.types import Message, MessageState, Origin, Role, TimeQuality, ToolStatus
@@ -58,9 +59,13 @@ def messages_page(
 
 
 def message_from(row: tuple[Any, ...], number: int, chars: int) -> Message:
-    """Return a message from a row of `MESSAGE_COLUMNS`, its content cut to `chars`."""
+    """Return a message from a row of `MESSAGE_COLUMNS`, its content cut to `chars`.
+
+    What people see as one character is not cut, so it may be a little less.
+    """
     (row_id, uid, session_id, seq, role, origin, state, content, created_at_ms) = row[:9]
     (quality, model, reasoning, calls, call_id, tool_name, tool_status, media) = row[9:]
+    end = cut_at(content, chars)
     return Message(
         id=row_id,
         uid=uid,
@@ -70,9 +75,9 @@ def message_from(row: tuple[Any, ...], number: int, chars: int) -> Message:
         role=Role(role),
         origin=Origin(origin),
         state=MessageState(state),
-        content=content[:chars],
+        content=content[:end],
         content_length=len(content),
-        truncated=len(content) > chars,
+        truncated=len(content) > end,
         created_at_ms=created_at_ms,
         time_quality=TimeQuality(quality),
         model=model,
@@ -97,6 +102,21 @@ def message_text(
     if content is None:
         raise NotFoundError("this message is no longer in the store")
     return content[offset : offset + chars], len(content)
+
+
+def message_piece(db: apsw.Connection, message_id: int, offset: int, chars: int) -> str:
+    """Return some `chars` characters of a message from `offset` on, cut at a whole character.
+
+    What follows begins at `offset` and the length of what is returned; '' behind the end.
+
+    Raises:
+        NotFoundError: it is gone.
+    """
+    content = db.execute("SELECT content FROM messages WHERE id = ?", (message_id,)).get
+    if content is None:
+        raise NotFoundError("this message is no longer in the store")
+    end = cut_at(content, offset + chars)
+    return str(content[offset : end if end > offset else offset + chars])
 
 
 def message_by_ref(db: apsw.Connection, session_id: int, uid: str) -> Message:

@@ -48,18 +48,30 @@ def prompts(
     return tuple(Prompt(*row) for row in rows)
 
 
-def numbers_of(
+def places_of(
     db: apsw.Connection, session_id: int, message_ids: Collection[int]
-) -> dict[int, int]:
-    """Return the 1-based number of each of these messages that the session shows.
+) -> dict[int, tuple[int, int]]:
+    """Return where each of these messages stands in a session: its order, and its number.
 
-    Costs the same walk as `prompts`, however many are asked for.
+    A message that the session does not show has the number of the next one it does. Costs a
+    walk over all that was ever placed in the session.
     """
     wanted = set(message_ids)
     if not wanted:
         return {}
-    rows = db.execute(f"SELECT id, number FROM ({_NUMBERED})", (session_id,))
-    return {message_id: number for message_id, number in rows if message_id in wanted}
+    rows = db.execute(
+        f"SELECT p.message_id, {IS_VISIBLE} FROM message_placements AS p"
+        " CROSS JOIN message_keys AS k ON k.id = p.message_id"
+        " WHERE p.session_id = ? ORDER BY p.seq, p.message_id",
+        (session_id,),
+    )
+    found: dict[int, tuple[int, int]] = {}
+    number = 1
+    for order, (message_id, is_visible) in enumerate(rows):
+        if message_id in wanted:
+            found[message_id] = (order, number)
+        number += is_visible
+    return found
 
 
 def message_at(db: apsw.Connection, session_id: int, number: int) -> int | None:

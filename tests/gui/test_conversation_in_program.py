@@ -106,9 +106,9 @@ def test_leaving_while_a_conversation_is_being_opened_leaves_nothing_behind(run,
 def test_a_step_to_the_next_match_waits_for_hits_that_are_still_read(run, reading, monkeypatch):
     may_read, find = threading.Event(), outline.find_in_session
 
-    def find_late(*args):
+    def find_late(*args, **options):
         assert may_read.wait(10)
-        return find(*args)
+        return find(*args, **options)
 
     monkeypatch.setattr(outline, "find_in_session", find_late)
 
@@ -116,7 +116,8 @@ def test_a_step_to_the_next_match_waits_for_hits_that_are_still_read(run, readin
     hit = next(h for row in (1, 2) if (h := hits.hit(row)).message == "f20")
 
     async def step_early():
-        reading.context.open_message(hit.message_id, hit.session_id, "订阅")
+        await until(lambda: not reading.tasks.running("context-outline"))
+        reading.context.open_message(hit.message_id, hit.session_id, "订阅 -nothing")
         await until(lambda: reading.tasks.running("context-outline"))
         reading.window.actions_by_name["find_next"].trigger()
         assert anchor(reading) == 20

@@ -248,13 +248,21 @@ def test_enter_goes_on_and_escape_closes(show, qtbot):
     assert not bar.isVisible()
 
 
-def test_the_count_says_when_only_a_part_was_looked_through(show):
+def test_the_count_says_what_is_still_being_counted_and_that_one_went_round_the_end(show):
     bar = show(FindBar(), 776, 40)
     bar.open_bar("x")
+    bar.show_count(0, 0, whole=False)
+    assert bar.count.text() == "counting…"
+    assert not bar.next.isEnabled()
     bar.show_count(3, 17, whole=False)
-    assert bar.count.text() == "3 of 17 in what is loaded"
+    assert bar.count.text() == "3 of 17 so far"
+    bar.show_count(1, 1_700, whole=True, note="from the beginning")
+    assert bar.count.text() == "1 of 1,700"
+    assert bar.note.text() == "from the beginning"
+    assert bar.field.accessibleDescription() == "1 of 1,700 from the beginning"
+    assert bar.next.isEnabled()
     bar.show_count(0, 0, whole=True)
-    assert bar.count.text() == "no match"
+    assert (bar.count.text(), bar.note.text()) == ("no match", "")
 
 
 # Link bar

@@ -3,7 +3,7 @@
 import pytest
 
 from core.history.messages import messages_page
-from core.history.outline import PROMPT_CHARS, message_at, numbers_of, prompts
+from core.history.outline import PROMPT_CHARS, message_at, places_of, prompts
 from core.types import MessageState, Origin, Role
 from tests.unit.store.making import message, store_at, store_messages
 
@@ -46,13 +46,20 @@ def test_prompts_are_what_a_person_asked_with_their_visible_numbers(talk):
     assert prompts(talk, 77) == ()
 
 
-def test_numbers_are_those_of_the_pages(talk):
+def test_places_have_the_numbers_of_the_pages_and_those_not_shown_the_next_one(talk):
     page = messages_page(talk, 1, first=1, count=100)
-    expected = {each.id: each.number for each in page}
+    numbers = {each.id: each.number for each in page}
+    sql = "SELECT message_id FROM message_placements WHERE session_id = 1 ORDER BY seq"
+    everything = [row for (row,) in talk.execute(sql)]
+    places = places_of(talk, 1, everything)
 
-    assert numbers_of(talk, 1, expected) == expected
-    assert numbers_of(talk, 1, [page[3].id, 99_999]) == {page[3].id: 4}
-    assert numbers_of(talk, 1, []) == {}
+    assert [places[each][0] for each in everything] == list(range(len(everything)))
+    for order, each in enumerate(everything):
+        shown_behind = [numbers[later] for later in everything[order:] if later in numbers]
+        assert places[each][1] == (shown_behind or [len(page) + 1])[0]
+    assert len(numbers) < len(everything)
+    assert places_of(talk, 1, [page[3].id, 99_999]) == {page[3].id: places[page[3].id]}
+    assert places_of(talk, 1, []) == {}
 
 
 def test_a_message_is_found_by_its_number(talk):
