@@ -7,17 +7,22 @@ from PySide6.QtCore import QObject, Signal
 from app.controllers.context import ContextController
 from app.controllers.search import SearchController
 from app.views.main_window import MainWindow
+from core.types import SearchRequest
 
 _KEPT = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A conversation, opened at its start or at a message that a query found."""
+    """A conversation, opened at its start or at a message that a query found.
+
+    `asked` is the whole question, with the filters that narrowed it.
+    """
 
     session_id: int
     message_id: int | None = None
     query: str = ""
+    asked: SearchRequest | None = None
 
 
 class NavigationController(QObject):
@@ -61,7 +66,10 @@ class NavigationController(QObject):
 
     def _on_anchor_moved(self, message_id: int, session_id: int, query: str) -> None:
         """Remember a place that the conversation went to by itself."""
-        self._add(Place(session_id, message_id, query))
+        now = self.current()
+        is_same = now is not None and (now.session_id, now.query) == (session_id, query)
+        asked = now.asked if now is not None and is_same else None
+        self._add(Place(session_id, message_id, query, asked))
         self._show_history()
 
     def _on_session_opened(self, session_id: int) -> None:
@@ -72,7 +80,9 @@ class NavigationController(QObject):
 
     def _on_hit_opened(self, message_id: int, session_id: int) -> None:
         self._search.keep_query()
-        self.open(Place(session_id, message_id, self._search.query))
+        asked = self._search.question
+        query = self._search.query if asked is None else asked.query
+        self.open(Place(session_id, message_id, query, asked))
 
     def _step(self, step: int) -> None:
         if 0 <= self._at + step < len(self._places):
@@ -89,7 +99,7 @@ class NavigationController(QObject):
         if place.message_id is None:
             self._context.open_session(place.session_id)
         else:
-            self._context.open_message(place.message_id, place.session_id, place.query)
+            self._context.open_message(place.message_id, place.session_id, place.query, place.asked)
         self._show_history()
         self.opened.emit(place.session_id)
 

@@ -91,6 +91,11 @@ class SearchController(QObject):
         self._filters.changed.connect(self._on_filters_changed)
 
     @property
+    def question(self) -> SearchRequest | None:
+        """The question that the hits shown answer, None when there is none."""
+        return self._answered
+
+    @property
     def query(self) -> str:
         """What the search field holds, without the space around it."""
         return self._window.search_bar.field.text().strip()
