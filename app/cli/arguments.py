@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from app.cli.output import Output
 
@@ -117,4 +117,13 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     for name, default in (("data_dir", None), ("profile", None), ("json", False), ("quiet", False)):
         if not hasattr(result, name):
             setattr(result, name, default)
+    for name, value in vars(result).items():
+        setattr(result, name, _encodable(value))
     return result
+
+
+def _encodable(value: Any) -> Any:
+    """Return a text or list of texts without what is no UTF-8; paths are left as they are."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    return [_encodable(item) for item in value] if isinstance(value, list) else value

@@ -13,7 +13,7 @@ from core.recall.anchored import Anchored, anchor_alone, anchored
 from core.recall.asked import Asked
 from core.recall.choice import Choice, Chosen
 from core.recall.link import link
-from core.recall.titled import titled
+from core.recall.titled import in_time, titled
 from core.search.language import parse
 from core.search.run import QUERY_TIMEOUT, search
 from core.search.snippet import find_marks
@@ -118,7 +118,8 @@ class _Finding:
             found = search(self._db, following)
             self._take(found.hits)
         self.is_complete &= self.choice.is_enough or found.next is None
-        self.choice.take_titled(each.id for each in self.search.title_matches)
+        titles = [each.id for each in self.search.title_matches]
+        self.choice.take_titled(in_time(self._db, self._asked.request, titles))
         self._ends_at = limit.at
 
     def shown(self) -> tuple[RecallResult, ...]:

@@ -10,7 +10,7 @@ from core.history.messages import IS_VISIBLE
 from core.recall.asked import Asked
 from core.recall.link import place_of
 from core.search.scope import of_places
-from core.search.sql import EVERYTHING, Sql, both
+from core.search.sql import EVERYTHING, Sql, both, places
 from core.search.term import ascii_lower
 from core.text import project
 from core.types import RecallRequest, SearchRequest
@@ -46,6 +46,17 @@ def titled(db: apsw.Connection, asked: Asked) -> Iterator[int]:
     )
     yield from _by_id(db, place_of(text).session, allowed)
     yield from _by_title(db, project(text), allowed)
+
+
+def in_time(db: apsw.Connection, request: RecallRequest, session_ids: list[int]) -> list[int]:
+    """Return those of the sessions that have a message in the time asked for, as ordered."""
+    named, timely = places(tuple(session_ids)), _has_message(request)
+    rows: Any = db.execute(
+        f"SELECT s.id FROM sessions AS s WHERE s.id IN {named.text} AND {timely.text}",
+        (*named.bindings, *timely.bindings),
+    )
+    found = {row for (row,) in rows}
+    return [row for row in session_ids if row in found]
 
 
 def _by_id(db: apsw.Connection, text: str, allowed: Sql) -> Iterator[int]:

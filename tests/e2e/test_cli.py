@@ -181,7 +181,7 @@ def test_what_the_user_asked_wrongly_is_said_in_words(backscroll, arguments, cod
 @pytest.mark.parametrize(
     "query",
     ['"', '""', "'", "(", ")", "((", "*", "**", "AND", "OR", "NOT", "NEAR(", "^", "{x}:y", "a AND",
-     '"half', "\\", " ", "", "-x", "%", "_", "a OR (NOT b)", "body:x", "x" * 100_000],
+     '"half', "\\", " ", "", "-x", "%", "_", "a OR (NOT b)", "body:x", "\udcff", "x" * 100_000],
 )  # fmt: skip
 def test_no_query_is_an_error(filled, query):
     finished = filled("search", "--json", "--", query)
