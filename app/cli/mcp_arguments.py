@@ -95,13 +95,13 @@ def _refuse_unknown(given: Mapping[str, Any], known: Mapping[str, Any]) -> None:
 
 
 def _text(given: Mapping[str, Any], name: str) -> str | None:
-    """Return a text that says something, without half characters; None where it is left out."""
+    """Return a text that says something; None where it is left out."""
     value = given.get(name)
     if value is None:
         return None
     if not isinstance(value, str):
         raise QueryError(f"{name} must be a text")
-    return value.encode("utf-8", "replace").decode() if value.strip() else None
+    return value if value.strip() else None
 
 
 def _texts(given: Mapping[str, Any], name: str) -> tuple[str, ...]:

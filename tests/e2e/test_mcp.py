@@ -562,6 +562,10 @@ def test_stdout_carries_the_protocol_alone_and_closing_stdin_ends_it(filled):
     greeting = server.greet()
     server.write("this is no JSON")
     server.write('{"jsonrpc": "2.0"')
+    server.write(
+        '{"jsonrpc":"2.0","id":9,"method":"tools/call","params":'
+        '{"name":"session_search","arguments":{"query":"\\ud800"}}}'
+    )
     arguments = {"query": "订阅"}
     server.send("tools/call", id=2, params={"name": "session_search", "arguments": arguments})
     answers = [server.receive()]
