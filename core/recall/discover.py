@@ -15,6 +15,7 @@ from core.recall.choice import Choice, Chosen
 from core.recall.link import link
 from core.recall.titled import in_time, titled
 from core.search.language import parse
+from core.search.lineup import HITS_AT_ONCE, Lineup
 from core.search.run import QUERY_TIMEOUT, search
 from core.search.snippet import find_marks
 from core.store.deadline import Deadline, deadline
@@ -28,7 +29,6 @@ from core.types import (
     Session,
 )
 
-HITS_AT_ONCE = 100
 GRACE_S = 0.2
 """What showing what was found may take when the time for finding it is over."""
 
@@ -54,8 +54,8 @@ def discover(db: apsw.Connection, asked: Asked) -> RecallAnswer:
 
     One that the query calls by title comes first, then those with hits in their order, then
     others with the words in their titles; what a clock started comes last. Each stands for its
-    lineage. Costs a search and some 0.3 ms for each conversation shown; further searches where
-    few conversations hold the first hundreds of hits.
+    lineage. Costs a search and some 0.3 ms for each conversation shown; where few of them hold
+    the first hundred hits, finding and ranking again without those.
     """
     finding = _Finding(db, asked)
     finding.find()
@@ -94,6 +94,7 @@ class _Finding:
         self.is_complete = True
         self._db = db
         self._asked = asked
+        self._lineup: Lineup | None = None
         self._hits: dict[int, Hit] = {}
         self._wanted = SearchRequest(
             request.query,
@@ -109,27 +110,43 @@ class _Finding:
 
     def find(self) -> None:
         """Find as many lineages as are looked for, or all there are."""
-        with self._within(self._asked.request.deadline_s) as limit:
+        request = self._asked.request
+        with self._within(request.deadline_s) as limit:
             self.choice.take_titled(titled(self._db, self._asked), most=1)
-        found = self.search = search(self._db, replace(self._wanted, deadline_s=limit.remaining_s))
-        self._take(found.hits)
-        while found.next and not self.choice.is_enough and limit.remaining_s > 0:
-            following = replace(self._wanted, after=found.next, deadline_s=limit.remaining_s)
-            found = search(self._db, following)
-            self._take(found.hits)
-        self.is_complete &= self.choice.is_enough or found.next is None
-        titles = [each.id for each in self.search.title_matches]
-        self.choice.take_titled(in_time(self._db, self._asked.request, titles))
         self._ends_at = limit.at
+        wanted = replace(self._wanted, deadline_s=max(0.0, limit.remaining_s))
+        self.search = search(self._db, wanted, self._walk)
+        if self._lineup is not None:
+            self.choice.take(self._lineup.first())  # as far as the walk did not come
+        titles = [each.id for each in self.search.title_matches]
+        self.choice.take_titled(in_time(self._db, request, titles))
+
+    def _walk(self, lineup: Lineup, limit: Deadline) -> None:
+        """Take hits until there is enough, or as far as there is time."""
+        self._lineup = lineup
+        try:
+            self.choice.take(lineup.first())
+            while lineup.goes_on and not self.choice.is_enough:
+                self.choice.take(lineup.further(self.choice.known()))
+        except apsw.InterruptError:
+            if not limit.expired:
+                raise
+            self.is_complete = False
 
     def shown(self) -> tuple[RecallResult, ...]:
         """Return what was chosen, with as much of it as its place in the answer allows."""
         results: list[RecallResult] = []
         with self._within(max(GRACE_S, self._ends_at - time.monotonic())):
+            self._read_hits()
             for chosen in self.choice.chosen:
                 is_whole = not results or self._asked.request.detail == "full"
                 results.append(self._result(chosen, is_whole=is_whole))
         return tuple(results)
+
+    def _read_hits(self) -> None:
+        ids = [each.message_id for each in self.choice.chosen if each.message_id is not None]
+        if self._lineup is not None:
+            self._hits = self._lineup.hits(ids)
 
     @contextmanager
     def _within(self, seconds: float) -> Iterator[Deadline]:
@@ -141,10 +158,6 @@ class _Finding:
             if not limit.expired:
                 raise
             self.is_complete = False
-
-    def _take(self, hits: tuple[Hit, ...]) -> None:
-        self._hits |= {hit.message_id: hit for hit in hits}
-        self.choice.take((hit.message_id, hit.session_id) for hit in hits)
 
     def _result(self, chosen: Chosen, *, is_whole: bool) -> RecallResult:
         session = session_by_id(self._db, chosen.session_id)

@@ -11,7 +11,7 @@ from core.errors import QueryError
 from core.search import relax
 from core.search.candidates import Asked
 from core.search.census import Counts
-from core.search.collect import Collector
+from core.search.collect import Collector, Found
 from core.search.paging import Page
 from core.search.route import (
     Indexes,
@@ -29,7 +29,7 @@ from core.search.term import Term
 from core.search.titles import title_matches
 from core.search.tree import Node, all_of, any_of, describe, parted, sought_terms, terms
 from core.store.deadline import Deadline
-from core.types import Role, SearchPath, SearchRequest, SearchStep, Session
+from core.types import Role, SearchPath, SearchRequest, SearchStep, Session, Sort
 
 EXACT, INSIDE, SOME = range(3)
 _NOTES = {EXACT: "", INSIDE: "inside words", SOME: "some of the words"}
@@ -154,6 +154,26 @@ class Attempts:
             "trigram", describe(inside), count, elapsed_ms, "further ones, inside words"
         )
 
+    def narrowed(self, attempt: Attempt, where: Sql, need: int) -> list[Found]:
+        """Return the first `need` hits of an attempt within a narrower `where`.
+
+        Raises:
+            apsw.InterruptError: it was interrupted.
+        """
+        collector = Collector(
+            self._db,
+            tuple(tally.part for tally in attempt.collector.tallies),
+            where,
+            need,
+            self._sort(attempt.words),
+            shown=(),
+        )
+        try:
+            collector.collect(by_id=_is_one_character(attempt.words))
+        finally:
+            collector.close()
+        return collector.result.found
+
     def steps(self) -> tuple[SearchStep, ...]:
         """Return what was tried, and what was not."""
         asked = "text in a title, or the beginning of a session's id"
@@ -190,7 +210,9 @@ class Attempts:
         wanted = None if page.place is None else page.place.attempt
         if self._request.everything:
             words = None if words is None else relax.inside_any(words)
-            yield attempt(EXACT, words, [scan_of_everything(words)])
+            found = attempt(EXACT, words, [scan_of_everything(words)])
+            found.tree = all_of([*([words] if words else []), *fields])
+            yield found
             return
         inside = None if words is None else relax.inside_words(words)
         part = None if inside is None else substring_part(inside, self.indexes)
@@ -210,13 +232,12 @@ class Attempts:
     def _collector(
         self, parts: tuple[Part, ...], words: Node | None, where: Sql, page: Page
     ) -> Collector:
-        is_ranked = words is not None or self._request.sort != "relevance"
         collector = Collector(
             self._db,
             parts,
             where,
             page.need,
-            self._request.sort if is_ranked else "newest",
+            self._sort(words),
             place=page.place,
             shown=page.shown,
             is_unnarrowed=self.scope.holds_for_all(self.counts),
@@ -224,6 +245,11 @@ class Attempts:
         if page.place is not None and page.place.plan != collector.plan:
             raise QueryError(_CHANGED)
         return collector
+
+    def _sort(self, words: Node | None) -> Sort:
+        """Return the order of the hits; those of fields alone have no relevance."""
+        is_ranked = words is not None or self._request.sort != "relevance"
+        return self._request.sort if is_ranked else "newest"
 
     def _in_time(self, limit: Deadline, work: Callable[[], None]) -> None:
         """Do the work if there is time, and as far as there is."""

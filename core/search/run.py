@@ -13,6 +13,7 @@ from core.search.attempts import Attempt, Attempts
 from core.search.census import count, counted, left_out
 from core.search.hits import read_hits
 from core.search.language import Query, parse
+from core.search.lineup import Lineup, Walk
 from core.search.paging import InRanking, Page, Place, page_of, shown
 from core.search.resolve import resolve
 from core.search.route import Indexes
@@ -37,7 +38,7 @@ INSIDE_S = 0.05
 """What counting the messages that hold the words inside words may cost, last of all."""
 
 
-def search(db: apsw.Connection, request: SearchRequest) -> SearchResult:
+def search(db: apsw.Connection, request: SearchRequest, walk: Walk | None = None) -> SearchResult:
     """Return the messages that match a request, one page of them.
 
     They are in the order of their tier (spoken, off the branch, injected, taken back), of the
@@ -48,6 +49,7 @@ def search(db: apsw.Connection, request: SearchRequest) -> SearchResult:
     Args:
         db: a connection to a store; inside `connection.snapshot` it sees one state of it.
         request: the question.
+        walk: is given the hits before the deadline is over, and then none of them is read.
 
     Raises:
         QueryError: there is no such page.
@@ -67,13 +69,15 @@ def search(db: apsw.Connection, request: SearchRequest) -> SearchResult:
     attempts = Attempts(db, request, counts, indexes, scope)
     with deadline(db, request.deadline_s) as limit:
         attempt = attempts.run(query.tree, where, page, limit)
+        if walk is not None:
+            walk(Lineup(db, attempts, attempt, where), limit)
         remaining_s = limit.remaining_s
     if not attempt.collector.is_exact and page.place is None and remaining_s > 0:
         _within(db, min(COUNT_S, remaining_s), attempt.collector.count)
     if attempt.collector.total and page.place is None and attempts.is_complete:
         _within(db, INSIDE_S, lambda: attempts.count_inside(where))
     attempt.collector.close()
-    return _answer(db, query, request, page, attempts, attempt, began)
+    return _answer(db, query, request, page, attempts, attempt, began, reads=walk is None)
 
 
 def _understood(db: apsw.Connection, text: str) -> Query:
@@ -93,9 +97,11 @@ def _answer(
     attempts: Attempts,
     attempt: Attempt,
     began: float,
+    *,
+    reads: bool,
 ) -> SearchResult:
     collected, scope, indexes = attempt.collector, attempts.scope, attempts.indexes
-    shown_now = collected.result.found[page.offset : page.end]
+    shown_now = collected.result.found[page.offset : page.end] if reads else []
     hits = read_hits(db, shown_now, attempt.sought, scope, with_reasoning=request.everything)
     searched = None
     if scope.is_narrowed and attempts.is_complete:
