@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from app.cli.output import Output
+from core.errors import QueryError
+from core.types import Role
 
 Command = Callable[[argparse.Namespace, Output], int]
 
@@ -33,6 +35,19 @@ def global_options() -> argparse.ArgumentParser:
 def comma_list(text: str) -> list[str]:
     """Split `a,b` into its parts; empty parts are dropped."""
     return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def roles_named(names: Sequence[str]) -> tuple[Role, ...]:
+    """Return the roles of these names.
+
+    Raises:
+        QueryError: one of them is none.
+    """
+    known = [role.value for role in Role]
+    for name in names:
+        if name not in known:
+            raise QueryError(f"no role {name!r}: {', '.join(known)}")
+    return tuple(Role(name) for name in names)
 
 
 def positive(text: str) -> int:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal, get_args
 
-from app.cli.recall import roles_named
+from app.cli.arguments import roles_named
 from core.errors import QueryError
 from core.search.times import parse_time
 from core.types import RecallDetail, RecallRequest, Sort

@@ -8,14 +8,14 @@ from functools import partial
 from typing import Any
 
 from app.cli import words
-from app.cli.arguments import DONE, PARTIAL, comma_list, positive, seconds
+from app.cli.arguments import DONE, PARTIAL, comma_list, positive, roles_named, seconds
 from app.cli.documents import recall_document, why_matched
 from app.cli.output import Output
 from app.cli.store_access import reading
 from core.errors import QueryError
 from core.recall.link import place_of
 from core.search.times import parse_time
-from core.types import Message, RecallAnswer, RecallRequest, RecallResult, Role
+from core.types import Message, RecallAnswer, RecallRequest, RecallResult
 
 _Marks = Sequence[tuple[int, int]]
 _Marker = Callable[[str], _Marks]
@@ -94,19 +94,6 @@ def _request(args: argparse.Namespace) -> RecallRequest:
         current_session=args.current,
         deadline_s=args.deadline,
     )
-
-
-def roles_named(names: Sequence[str]) -> tuple[Role, ...]:
-    """Return the roles of these names.
-
-    Raises:
-        QueryError: one of them is none.
-    """
-    known = [role.value for role in Role]
-    for name in names:
-        if name not in known:
-            raise QueryError(f"no role {name!r}: {', '.join(known)}")
-    return tuple(Role(name) for name in names)
 
 
 def _marker(answer: RecallAnswer) -> _Marker:

@@ -8,13 +8,21 @@ from typing import Any
 import apsw
 
 from app.cli import words
-from app.cli.arguments import DONE, PARTIAL, comma_list, natural, positive, seconds
+from app.cli.arguments import (
+    DONE,
+    PARTIAL,
+    comma_list,
+    natural,
+    positive,
+    roles_named,
+    seconds,
+)
 from app.cli.documents import search_document
 from app.cli.output import Output
 from app.cli.store_access import reading
 from core.errors import QueryError
 from core.search.times import parse_time
-from core.types import Role, SearchRequest, SearchResult, Sort
+from core.types import SearchRequest, SearchResult, Sort
 
 _INCLUDE = ("rewound", "hidden", "tool", "trash")
 _MOST_HITS = 1000
@@ -81,10 +89,6 @@ def run(args: argparse.Namespace, output: Output) -> int:
 
 
 def _request(args: argparse.Namespace) -> SearchRequest:
-    known = [role.value for role in Role]
-    for role in args.role:
-        if role not in known:
-            raise QueryError(f"no role {role!r}: {', '.join(known)}")
     for name in args.include:
         if name not in _INCLUDE:
             raise QueryError(f"nothing to include named {name!r}: {', '.join(_INCLUDE)}")
@@ -96,7 +100,7 @@ def _request(args: argparse.Namespace) -> SearchRequest:
         limit=args.limit,
         offset=args.offset,
         sort=args.sort or _SORT,
-        roles=tuple(Role(role) for role in args.role),
+        roles=roles_named(args.role),
         sources=tuple(args.source),
         projects=tuple(args.project),
         sessions=tuple(args.session),

@@ -41,7 +41,8 @@ def plural(count: int, noun: str) -> str:
 
 def answer(result: SearchResult) -> str:
     """Return one line: which index answered, how much, how fast, over what."""
-    about = "" if result.total_is_exact else "up to "
+    about = "up to " if result.complete else "at least "
+    about = "" if result.total_is_exact else about
     parts = [
         PATHS[result.search_path],
         about + plural(result.total_hits, "hit") + f" in {result.messages_searched:,} messages",

@@ -296,3 +296,40 @@ def test_the_tokenizer_is_verified_by_using_it(backscroll, tmp_path):
 def test_files_of_the_store_are_the_users_alone(filled):
     for path in filled.data.rglob("*"):
         assert path.stat().st_mode & 0o077 == 0, path
+
+
+def test_what_stands_inside_longer_words_is_counted_beside_the_hits(backscroll, tmp_path):
+    path = tmp_path / "talk.jsonl"
+    texts = ("the rule stands", "the ruler stands", "two rulers")
+    path.write_text(
+        "".join(
+            json.dumps({"session": "s", "id": f"m{n}", "role": "user", "content": text}) + "\n"
+            for n, text in enumerate(texts)
+        )
+    )
+    backscroll("import", path)
+
+    found = backscroll("search", "rule", "--json").json
+    told = backscroll("search", "rule").out
+    everything = backscroll("search", "rule", "--everything", "--json").json
+
+    assert [hit["message"] for hit in found["hits"]] == ["m0"]
+    assert found["inside_words"] == 2
+    assert found["steps"][0]["hits"] == 1
+    assert "also inside words: 2" in told.splitlines()
+    assert {hit["message"] for hit in everything["hits"]} == {"m0", "m1", "m2"}
+    assert everything["search_path"] == "like"
+    assert everything["complete"] is True
+    assert not any(everything["not_searched"].values())
+
+
+def test_a_search_of_everything_has_a_minute_unless_told_otherwise():
+    from app.cli.arguments import parse
+    from app.cli.search import _request
+
+    def seconds(*options):
+        return _request(parse(["search", "x", *options])).deadline_s
+
+    assert seconds() == 3.0
+    assert seconds("--everything") == 60.0
+    assert seconds("--everything", "--deadline", "5") == 5.0
