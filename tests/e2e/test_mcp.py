@@ -605,3 +605,14 @@ def test_a_signal_ends_it_at_once(filled, sign):
     server.end()
 
     assert took < 5
+
+
+def test_no_other_command_pays_for_the_protocol():
+    names = "{'mcp', 'mcp_types', 'pydantic', 'anyio', 'starlette'}"
+    code = (
+        "import sys; from app.cli.arguments import parse; parse(['recall', 'x']);"
+        f" import core.recall.recall; print({names} & set(sys.modules))"
+    )
+    loaded = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+
+    assert loaded.stdout.strip() == "set()", loaded.stderr
