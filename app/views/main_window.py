@@ -83,6 +83,7 @@ class MainWindow(QMainWindow):
         self.menuBar().setFixedHeight(_MENU_HEIGHT)
         self.search_bar = SearchBar()
         self.path_bar = PathBar()
+        self.path_bar.comes_after = self.search_bar.date
         self.message_bar = MessageBar()
         self.sessions_view = SessionsView(models.sessions)
         self.hits_view = HitsView(models.hits)

@@ -1,6 +1,7 @@
 """The bar that is always there: which index answered, how much, how fast, over what."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QResizeEvent
@@ -43,6 +44,10 @@ class Segments(QWidget):
         button = self._buttons.get(current)
         if button is not None:
             button.setChecked(True)
+
+    def buttons(self) -> list[QToolButton]:
+        """Return the buttons from left to right."""
+        return list(self._buttons.values())
 
     def _build(self, choices: Sequence[tuple[str, str]]) -> None:
         for old in self._buttons.values():
@@ -101,6 +106,7 @@ class PathBar(QFrame):
         row.addWidget(self.segments)
         self.segments.picked.connect(self.sort_picked)
         self.links: dict[str, Link] = {}
+        self.comes_after: QWidget | None = None  # in the Tab order
         self._widths: list[int] = []  # of the facts, at least, with the dot before each
         self._minor: list[tuple[int, Dot, QWidget]] = []
 
@@ -127,6 +133,7 @@ class PathBar(QFrame):
         self.segments.setVisible(bool(sorts))
         self.segments.offer(sorts, sort)
         self._fit()
+        self._follow_in_tab_order()
         self.setAccessibleDescription(self.sentence(path, facts))
 
     @staticmethod
@@ -156,6 +163,14 @@ class PathBar(QFrame):
             space = "" if fact.text.startswith(",") else " "
             row.addWidget(Text(space + fact.text, ink="text2"))
         return pair
+
+    def _follow_in_tab_order(self) -> None:
+        """Come behind what stands above: parts made just now would be the last of the window."""
+        chain = [*self.links.values(), *self.segments.buttons()]
+        if self.comes_after is not None:
+            chain.insert(0, self.comes_after)
+        for before, after in pairwise(chain):
+            QWidget.setTabOrder(before, after)
 
     def _fit(self) -> None:
         """Leave out minor facts, the last first, until the others have room."""
