@@ -59,6 +59,12 @@ class Attempt:
         return sought_terms(self.tree)
 
     @property
+    def is_one_character(self) -> bool:
+        """True for a lone ideograph or letter of a run: too common for bm25 to tell apart."""
+        words = self.words
+        return isinstance(words, Term) and words.has_run and len("".join(words.needles)) == 1
+
+    @property
     def is_by_fields(self) -> bool:
         """True when the messages were picked by their fields, and no text was looked for."""
         return self.words is None
@@ -169,7 +175,7 @@ class Attempts:
             shown=(),
         )
         try:
-            collector.collect(by_id=_is_one_character(attempt.words))
+            collector.collect(by_id=attempt.is_one_character)
         finally:
             collector.close()
         return collector.result.found
@@ -266,7 +272,7 @@ class Attempts:
     def _collect(self, attempt: Attempt) -> None:
         began = time.perf_counter()
         try:
-            attempt.collector.collect(by_id=_is_one_character(attempt.words))
+            attempt.collector.collect(by_id=attempt.is_one_character)
         finally:
             attempt.elapsed_ms = (time.perf_counter() - began) * 1000
 
@@ -279,8 +285,3 @@ class Attempts:
         if Role.TOOL not in self.scope.roles:
             return Tools.NONE
         return Tools.WHOLE if self.scope.whole_tool_rows else Tools.CUT
-
-
-def _is_one_character(tree: Node | None) -> bool:
-    """True for a lone ideograph or letter of a run: too common for bm25 to tell apart."""
-    return isinstance(tree, Term) and tree.has_run and len("".join(tree.needles)) == 1

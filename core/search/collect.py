@@ -20,6 +20,8 @@ from core.search.sql import EVERYTHING, Sql, both
 from core.types import SearchPath, Sort
 
 UNRANKED = 1 << 62
+RECENT = 1_000
+"""So many of the last messages are read before an index is asked for one character."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,7 @@ class Collector:
         if self._sort != "relevance":
             self._by_time()
         elif self._place is None:
-            self._newest()
+            self._newest(by_id=by_id)
             if by_id:
                 for tally in self._asked_tallies:
                     tally.floor = UNRANKED
@@ -188,10 +190,12 @@ class Collector:
         """Return a number that changes with what the ranking is weighed with."""
         return sum(asked.weights() for asked in self._asked)
 
-    def at_most(self) -> int:
-        """Return an upper bound of the hits, as far as indexes know one."""
+    def at_most(self) -> int | None:
+        """Return an upper bound of the hits; None where a scan was not read to its end."""
         if self._place is not None:
             return self.total
+        if not all(tally.is_all for tally in self.tallies[len(self._asked) :]):
+            return None
         bounds = [
             tally.count if tally.is_all else max(tally.count, asked.raw_count())
             for tally, asked in zip(self.tallies, self._asked, strict=False)
@@ -202,13 +206,26 @@ class Collector:
     def _asked_tallies(self) -> list[Tally]:
         return self.tallies[: len(self._asked)]
 
-    def _newest(self) -> None:
+    def _newest(self, *, by_id: bool) -> None:
         for number, (tally, asked) in enumerate(zip(self.tallies, self._asked, strict=False)):
-            rows = list(asked.newest(self._need))
+            rows = self._recent(tally.part) if by_id else []
+            if len(rows) < self._need:
+                rows = list(asked.newest(self._need))
             tally.count = len(rows)
             tally.is_all = len(rows) < self._need
             self.result.found += (self._unranked(number, row) for row in rows)
         del self.result.found[self._need :]
+
+    def _recent(self, part: Part) -> list[Candidate]:
+        """Return the newest matches if they are among the last messages, read one by one.
+
+        An index puts all that begins with a common character together before it gives one of
+        them: 90 ms for the commonest in a million messages, which any 200 of them hold.
+        """
+        last = Sql("k.id > (SELECT max(id) FROM message_keys) - ?", (RECENT,))
+        alike = Part("like", part.rows, part.tree)
+        rows = scan(self._db, alike, both(self._where, last), "relevance")
+        return list(islice(rows, self._need))
 
     def _rank(self) -> None:
         """Put the hits in the order of tiers, parts and bm25, those not ranked behind them.

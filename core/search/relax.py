@@ -4,7 +4,19 @@ from dataclasses import replace
 from itertools import combinations
 
 from core.search.term import Term
-from core.search.tree import And, Field, Node, Not, Or, all_of, any_of, none_of, terms, words_of
+from core.search.tree import (
+    And,
+    Field,
+    Node,
+    Not,
+    Or,
+    all_of,
+    any_of,
+    none_of,
+    sought_terms,
+    terms,
+    words_of,
+)
 
 _LEAST_CHARS = 3
 _FILLERS = frozenset(("and", "or", "not"))  # typed small they are words, but hardly meant
@@ -17,7 +29,7 @@ def inside_words(tree: Node) -> Node | None:
     None where that is not offered: CJK is found inside runs anyway, and shorter terms than
     three characters are inside nearly everything. Fields stay as they are.
     """
-    if not terms(tree):
+    if not sought_terms(tree):
         return None
     for term in terms(tree):
         if term.has_run or sum(map(len, term.needles)) < _LEAST_CHARS:

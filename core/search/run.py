@@ -22,7 +22,7 @@ from core.search.sql import Sql, both
 from core.search.tree import parted
 from core.search.why import why
 from core.store import keys
-from core.store.deadline import deadline
+from core.store.deadline import Deadline, deadline
 from core.types import SearchPath, SearchRequest, SearchResult
 
 T = TypeVar("T")
@@ -30,6 +30,9 @@ T = TypeVar("T")
 QUERY_TIMEOUT = "query_timeout"
 COUNT_S = 0.1
 """What an exact total may cost after the page is found."""
+
+CHARACTER_COUNT_S = 0.15
+"""The same for a lone character: everything that begins with it is put together first."""
 
 BOUND_S = 0.05
 """What an upper bound of it may cost after that."""
@@ -71,13 +74,13 @@ def search(db: apsw.Connection, request: SearchRequest, walk: Walk | None = None
         attempt = attempts.run(query.tree, where, page, limit)
         if walk is not None:
             walk(Lineup(db, attempts, attempt, where), limit)
-        remaining_s = limit.remaining_s
-    if not attempt.collector.is_exact and page.place is None and remaining_s > 0:
-        _within(db, min(COUNT_S, remaining_s), attempt.collector.count)
-    if attempt.collector.total and page.place is None and attempts.is_complete:
-        _within(db, INSIDE_S, lambda: attempts.count_inside(where))
+    if page.place is None and not attempt.collector.is_exact:
+        count_s = CHARACTER_COUNT_S if attempt.is_one_character else COUNT_S
+        _within(db, count_s, limit, attempt.collector.count)
+    if page.place is None and attempts.is_complete:
+        _within(db, INSIDE_S, limit, lambda: attempts.count_inside(where))
     attempt.collector.close()
-    return _answer(db, query, request, page, attempts, attempt, began, reads=walk is None)
+    return _answer(db, query, request, page, attempts, attempt, limit, began, reads=walk is None)
 
 
 def _understood(db: apsw.Connection, text: str) -> Query:
@@ -96,6 +99,7 @@ def _answer(
     page: Page,
     attempts: Attempts,
     attempt: Attempt,
+    limit: Deadline,
     began: float,
     *,
     reads: bool,
@@ -105,12 +109,12 @@ def _answer(
     hits = read_hits(db, shown_now, attempt.sought, scope, with_reasoning=request.everything)
     searched = None
     if scope.is_narrowed and attempts.is_complete:
-        searched = _within(db, BOUND_S, lambda: count(db, scope.where))
+        searched = _within(db, BOUND_S, limit, lambda: count(db, scope.where))
     if searched is None:
         searched = counted(attempts.counts, scope)
     is_title = not hits and not collected.total and bool(attempts.titles)
     path: SearchPath = "title" if is_title else attempt.path
-    total = _total(db, attempts, attempt)
+    total = _total(db, attempts, attempt, limit, searched)
     return SearchResult(
         query=query.text,
         understood=query.understood,
@@ -169,12 +173,17 @@ def _following(
     return token
 
 
-def _total(db: apsw.Connection, attempts: Attempts, attempt: Attempt) -> int:
-    """Return the number of hits; where that is not known, an upper bound if one is quick."""
+def _total(
+    db: apsw.Connection, attempts: Attempts, attempt: Attempt, limit: Deadline, searched: int
+) -> int:
+    """Return the number of hits; where that is not known, an upper bound.
+
+    An answer that is not complete has the hits found so far.
+    """
     if attempt.collector.is_exact or not attempts.is_complete:
         return attempt.collector.total
-    bound = _within(db, BOUND_S, attempt.collector.at_most)
-    return attempt.collector.total if bound is None else bound
+    bound = _within(db, BOUND_S, limit, attempt.collector.at_most)
+    return searched if bound is None else bound
 
 
 def _left_out(db: apsw.Connection, attempts: Attempts) -> dict[str, int]:
@@ -186,10 +195,15 @@ def _left_out(db: apsw.Connection, attempts: Attempts) -> dict[str, int]:
     return found
 
 
-def _within(db: apsw.Connection, seconds: float, work: Callable[[], T]) -> T | None:
-    """Return what `work` returns, None when it is not done in time."""
+def _within(
+    db: apsw.Connection, seconds: float, whole: Deadline, work: Callable[[], T]
+) -> T | None:
+    """Return what `work` returns; None when it is not done in time, or the whole time is over."""
+    left = min(seconds, whole.remaining_s)
+    if left <= 0:
+        return None
     try:
-        with deadline(db, seconds) as limit:
+        with deadline(db, left) as limit:
             return work()
     except apsw.InterruptError:
         if not limit.expired:

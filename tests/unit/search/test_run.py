@@ -1,12 +1,13 @@
 """What an answer says of itself: path, order, totals, what was left out, how far it came."""
 
+import time
 from dataclasses import replace
 
 import apsw
 import pytest
 
 from core.errors import NotFoundError, QueryError
-from core.search import candidates, collect
+from core.search import candidates, collect, run
 from core.search.run import QUERY_TIMEOUT, search
 from core.sources.records import SessionRecord
 from core.store.connection import transaction
@@ -155,6 +156,26 @@ def test_a_lone_character_is_answered_newest_first(db):
     result = ask(db, "漓")
     assert found(result) == ["b", "a"]
     assert result.ranked_scope is None
+
+
+def test_a_lone_character_is_answered_the_same_however_long_ago_it_was_said(db, monkeypatch):
+    store_messages(
+        db,
+        *(message(f"m{n}", "漓江" if n % 3 else "江") for n in range(30)),
+        message("tool", "漓", role=Role.TOOL),
+        message("gone", "漓", state=MessageState.REWOUND),
+    )
+    expected = ["tool", *(f"m{n}" for n in range(29, -1, -1) if n % 3)]
+    for recent in (0, 5, 12, 100):
+        monkeypatch.setattr(collect, "RECENT", recent)
+        result = ask(db, "漓", limit=4)
+        assert (found(result), result.total_hits) == (expected[:4], 21)
+        assert (result.search_path, result.hits[0].path) == ("cjk", "cjk")
+        seen = found(result)
+        while result.next is not None:
+            result = ask(db, "漓", limit=4, after=result.next)
+            seen += found(result)
+        assert seen == expected
 
 
 def test_beyond_the_budget_the_newest_are_ranked_and_the_answer_says_so(db, monkeypatch):
@@ -422,6 +443,53 @@ def test_inside_words_is_tried_and_offered(db):
     assert found(ask(db, "ba", inside_words=True)) == []
 
 
+def test_what_stands_inside_words_alone_is_counted_beside_whole_words(db):
+    store_messages(
+        db,
+        message("whole", "rail"),
+        message("both", "rail and railway"),
+        message("inside", "monorail, railway"),
+        message("cjk", "订阅railways"),
+        message("tool", "railway", role=Role.TOOL),
+        message("other", "heron"),
+    )
+    result = ask(db, "rail")
+    assert (sorted(found(result)), result.inside_words) == (["both", "whole"], 2)
+    (step,) = [step for step in result.steps if step.note == "further ones, inside words"]
+    assert (step.path, step.understood, step.hits) == ("trigram", "rail", 2)
+    assert sorted(found(ask(db, "rail", inside_words=True))) == ["both", "cjk", "inside", "whole"]
+    assert ask(db, "rail", roles=(Role.ASSISTANT,)).inside_words is None
+    assert ask(db, "rail heron").inside_words is None
+    for query in ("NOT rail", "订阅", "rail OR 订阅", "ra"):
+        assert ask(db, query).inside_words is None, query
+    assert ask(db, "rail NOT heron").inside_words == 2
+    assert ask(db, "monorail OR rail").inside_words == 1
+    assert ask(db, "rail", inside_words=True).inside_words is None
+    assert ask(db, "rail", limit=1, after=ask(db, "rail", limit=1).next).inside_words is None
+
+
+def test_small_operators_are_left_out_with_the_first_words(db):
+    store_messages(
+        db,
+        message("both", "a cat saw a dog"),
+        message("cat", "a cat"),
+        message("dog", "a dog"),
+        message("or", "either or"),
+        message("not", "not this"),
+    )
+    for query, hits in (
+        ("cat or dog", ["both", "cat", "dog"]),
+        ("cat and dog", ["both", "cat", "dog"]),
+        ("cat not dog", ["both", "cat", "dog"]),
+        ("not cat", ["both", "cat"]),
+        ("or not and", ["not", "or"]),
+    ):
+        result = ask(db, query)
+        assert (result.search_path, sorted(found(result))) == ("fts5_or", hits), query
+    assert found(ask(db, "cat or dog"))[0] == "both"
+    assert found(ask(db, "either or")) == ["or"]
+
+
 def test_with_words_left_out_the_fuller_matches_go_first(db):
     store_messages(
         db,
@@ -521,6 +589,28 @@ def test_a_slow_total_is_an_upper_bound(db, monkeypatch):
     result = ask(db, "kestrel", limit=3)
     assert (result.complete, len(result.hits)) == (True, 3)
     assert (result.total_hits, result.total_is_exact) == (31, False)
+
+
+def test_an_unfinished_scan_is_bounded_by_what_was_searched(db, monkeypatch):
+    store_messages(db, *(message(f"m{n}", "x" * 20_000) for n in range(200)))
+    monkeypatch.setattr(run, "COUNT_S", 0.0)
+    result = ask(db, "NOT kestrel", limit=3)
+    assert (len(result.hits), result.complete, result.total_is_exact) == (3, True, False)
+    assert result.total_hits == result.messages_searched == 200
+
+
+def test_a_deadline_ends_the_counting_too(db, monkeypatch):
+    monkeypatch.setattr(collect, "RANKED_HITS", 5)
+    store_messages(db, *(message(f"m{n}", f"kestrel akestrel {n}") for n in range(30)))
+    for step in ("count", "raw_count"):
+        _Slow(monkeypatch, step)
+    monkeypatch.setattr(run, "COUNT_S", 60.0)
+    monkeypatch.setattr(run, "INSIDE_S", 60.0)
+    began = time.monotonic()
+    result = ask(db, "kestrel", limit=3, deadline_s=0.3)
+    assert time.monotonic() - began < 5
+    assert (result.complete, len(result.hits), result.total_is_exact) == (True, 3, False)
+    assert (result.total_hits, result.inside_words) == (30, None)
 
 
 def test_an_interrupt_that_is_not_the_deadlines_is_raised(db, monkeypatch):

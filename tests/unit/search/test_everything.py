@@ -1,0 +1,186 @@
+"""Scanning everything: no index, every state, whole texts, reasoning, words inside words."""
+
+import re
+from random import Random
+
+import pytest
+
+from core.search.language import parse
+from core.search.run import QUERY_TIMEOUT, search
+from core.search.term import Term, ascii_lower
+from core.sources.records import SessionRecord
+from core.store.connection import transaction
+from core.text import project
+from core.types import MessageState, Role, SearchRequest
+from tests.unit.search import texts
+from tests.unit.search.stores import record
+from tests.unit.store.making import message, store_at, store_messages
+
+
+@pytest.fixture
+def db(tmp_path):
+    made = store_at(tmp_path)
+    yield made
+    made.close()
+
+
+def ask(db, query, **more):
+    more.setdefault("deadline_s", 60.0)
+    return search(db, SearchRequest(query, everything=True, **more))
+
+
+def found(result):
+    return [hit.message for hit in result.hits]
+
+
+FILLER = "filler " * 40_000  # beyond what any index holds of a text
+
+
+@pytest.fixture
+def hidden_places(db):
+    """A store in which a word stands wherever a usual search does not look."""
+    store_messages(
+        db,
+        message("said", "the kestrel flies"),
+        message("rewound", "kestrel", state=MessageState.REWOUND),
+        message("hidden", "kestrel", state=MessageState.HIDDEN),
+        message("off", "kestrel", state=MessageState.OFF_BRANCH),
+        message("deep", FILLER + "kestrel", role=Role.TOOL),
+        message("long", FILLER + "kestrel"),
+        message("thought", "plain", role=Role.ASSISTANT, reasoning="a kestrel, perhaps"),
+        message("inside", "twokestrels"),
+        message("trashed", "kestrel", session="gone"),
+        message("heron", "heron"),
+    )
+    with transaction(db):
+        db.execute("UPDATE sessions SET trashed_at_ms = 1 WHERE native_id = 'gone'")
+        db.execute("UPDATE sessions SET archived_at_ms = 1 WHERE native_id = 's'")
+    return db
+
+
+def test_nothing_is_left_out(hidden_places):
+    usual = search(hidden_places, SearchRequest("kestrel"))
+    assert sorted(found(usual)) == ["off", "said"]
+    result = ask(hidden_places, "kestrel")
+    assert set(found(result)) == {
+        "said", "rewound", "hidden", "off", "deep", "long", "thought", "inside", "trashed",
+    }  # fmt: skip
+    assert (result.total_hits, result.total_is_exact, result.complete) == (9, True, True)
+    assert result.not_searched == {}
+    assert result.messages_searched == 10
+    assert (result.search_path, result.inside_words) == ("like", None)
+    assert "read to its end" in result.why
+    assert [step.path for step in result.steps] == ["like", "title"]
+
+
+def test_superseded_texts_stay_gone(db):
+    store_messages(db, message("m", "kestrel"))
+    store_messages(db, message("m", "heron"), rewrites=True)
+    assert ask(db, "kestrel").total_hits == 0
+    assert found(ask(db, "heron")) == ["m"]
+
+
+def test_what_matched_is_shown_wherever_it_stands(hidden_places):
+    hits = {hit.message: hit for hit in ask(hidden_places, "KESTREL").hits}
+    for name, hit in hits.items():
+        assert hit.marks, name
+        assert {hit.snippet[slice(*mark)].lower() for mark in hit.marks} == {"kestrel"}
+    assert hits["thought"].snippet == "a kestrel, perhaps"
+
+
+def test_no_index_is_asked(hidden_places):
+    asked = []
+
+    def note(_cursor, sql, _bindings):
+        asked.append(sql)
+        return True
+
+    hidden_places.exec_trace = note
+    ask(hidden_places, "kestrel 订阅")
+    hidden_places.exec_trace = None
+    assert asked
+    assert not any("messages_fts" in sql for sql in asked)
+
+
+def test_reasoning_is_folded_as_other_text_is(db):
+    store_messages(
+        db,
+        message("wide", "x", role=Role.ASSISTANT, reasoning="ＫＥＳＴＲＥＬ ｃａｆé"),
+        message("apart", "x", role=Role.ASSISTANT, reasoning="cafe\u0301 \x1b[1mkes\x1b[0mtrel"),
+    )
+    assert sorted(found(ask(db, "kestrel"))) == ["apart", "wide"]
+    assert sorted(found(ask(db, "café"))) == ["apart", "wide"]
+
+
+def test_filters_and_fields_still_narrow(hidden_places):
+    assert set(found(ask(hidden_places, "kestrel", roles=(Role.TOOL,)))) == {"deep"}
+    assert set(found(ask(hidden_places, "kestrel role:tool,assistant"))) == {"deep", "thought"}
+    assert set(found(ask(hidden_places, "kestrel", sessions=("gone",)))) == {"trashed"}
+    assert set(found(ask(hidden_places, "role:assistant"))) == {"thought"}
+    assert set(found(ask(hidden_places, "plain -kestrel"))) == set()
+
+
+def test_titles_in_the_trash_are_found_too(db):
+    store_messages(db, message("m", "x"), sessions=(SessionRecord("s", title="about kestrels"),))
+    with transaction(db):
+        db.execute("UPDATE sessions SET trashed_at_ms = 1")
+    result = ask(db, "kestrels")
+    assert (result.search_path, [s.ref for s in result.title_matches]) == ("title", ["s"])
+
+
+@pytest.mark.parametrize("sort", ["relevance", "newest", "oldest"])
+def test_pages_go_through_all_of_it(db, sort):
+    states = (MessageState.ACTIVE, MessageState.REWOUND, MessageState.HIDDEN)
+    store_messages(
+        db,
+        *(
+            message(f"m{n}", f"akestrel {n}", state=states[n % 3], created_at_ms=n % 5)
+            for n in range(50)
+        ),
+    )
+    page = ask(db, "kestrel", sort=sort, limit=20)
+    seen, totals = found(page), {page.total_hits}
+    while page.next is not None:
+        page = ask(db, "kestrel", sort=sort, limit=20, after=page.next)
+        seen += found(page)
+        totals.add(page.total_hits)
+    assert sorted(seen) == sorted(f"m{n}" for n in range(50))
+    assert totals == {50}
+
+
+def test_a_deadline_leaves_what_was_found_and_where_to_go_on(db):
+    store_messages(db, message("old", "kestrel"))
+    store_messages(db, *(message(f"m{n}", "NOT here " * 2_000) for n in range(300)))
+    store_messages(db, message("new", "kestrel"))
+    whole = ask(db, "kestrel OR NOT here")
+    assert (whole.complete, whole.total_hits) == (True, 2)
+    cut = ask(db, "kestrel OR NOT here", deadline_s=whole.elapsed_ms / 1000 / 4)
+    assert (cut.complete, cut.reason, cut.total_is_exact) == (False, QUERY_TIMEOUT, False)
+    assert found(cut) in ([], ["new"])
+    if cut.next is not None:
+        assert found(ask(db, "kestrel OR NOT here", after=cut.next)) == ["old"]
+
+
+def holds(term_text, row):
+    """Tell by plain substring whether a row's texts hold a word."""
+    needle = ascii_lower(project(term_text))
+    searched = (row.content, row.tool_name, row.tool_calls)
+    return any(needle in ascii_lower(project(text)) for text in searched)
+
+
+def test_it_finds_what_a_plain_substring_finds(tmp_path):
+    random = Random(3)
+    made = store_at(tmp_path)
+    rows = {f"m{n}": texts.row(random) for n in range(150)}
+    store_messages(made, *(record(uid, row) for uid, row in rows.items()))
+    checked = 0
+    for row in rows.values():
+        tokens = re.findall(r"[^\W_]+", row.content)
+        token = random.choice(tokens)[:4] if tokens else ""
+        if not isinstance(parse(token).tree, Term) or parse(token).understood != token:
+            continue
+        expected = {uid for uid, other in rows.items() if holds(token, other)}
+        assert set(found(ask(made, token, limit=1_000))) == expected, token
+        checked += 1
+    assert checked > 60
+    made.close()
