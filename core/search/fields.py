@@ -69,7 +69,7 @@ def _title(values: Sequence[Value]) -> Field:
 def _title_term(value: Value) -> Term | None:
     if value.is_quoted:
         return phrase_term(value.text, is_prefix=value.star)
-    return word_term(value.text)
+    return word_term(value.text) if value.text.strip("*") else None
 
 
 def _term_typed(term: Term) -> str:

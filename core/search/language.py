@@ -56,13 +56,13 @@ def parse(text: str, now: datetime | None = None) -> Query:
     lexemes, lexed = read(cut, MAX_DEPTH)
     parser = _Parser(lexemes, now or datetime.now().astimezone())
     tree = parser.query()
-    repairs += (*lexed, *dict.fromkeys(parser.repairs))
+    mended = [*lexed, *dict.fromkeys(parser.repairs)]
     if tree is None:
         tree = literal_term(cut)
         if tree is not None:
             tree = replace(tree, shown=" ".join(project(cut).split()))
-            repairs = ["nothing but operators in it: looked for as it stands"]
-    return Query(text, tree, tuple(repairs))
+            mended = ["nothing but operators in it: looked for as it stands"]
+    return Query(text, tree, (*repairs, *mended))
 
 
 class _Parser:
@@ -137,17 +137,17 @@ class _Parser:
         return (none_of(node), False) if is_negated else (node, True)
 
     def _operand(self, lexeme: Lexeme, *, keeps_minus: bool) -> Node | None:
+        if keeps_minus and lexeme.kind in (Typed.OPEN, Typed.PHRASE):
+            self.repairs.append("a minus with nothing to take from is left out")
         if lexeme.kind is Typed.OPEN:
-            if keeps_minus:
-                self.repairs.append("a minus with nothing to take from is left out")
             node = self._any()
             self._take()  # its CLOSE
             if node is None:
                 self.repairs.append("an empty group is left out")
             return node
-        text = f"-{lexeme.text}" if keeps_minus else lexeme.text
         if lexeme.kind is Typed.PHRASE:
-            return self._counted(phrase_term(text, is_prefix=lexeme.star))
+            return self._counted(phrase_term(lexeme.text, is_prefix=lexeme.star))
+        text = f"-{lexeme.text}" if keeps_minus else lexeme.text
         if lexeme.kind is Typed.FIELD:  # that is none
             text = "".join(" " if char in CLOSED_BY else char for char in text)
             return self._counted(phrase_term(text) if len(text.split()) > 1 else word_term(text))

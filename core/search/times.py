@@ -24,12 +24,16 @@ def parse_time(text: str, *, now: datetime, zone: tzinfo | None = None) -> int:
             system's, which knows summer time.
 
     Raises:
-        QueryError: the text is none of these, or lies outside the years 1 to 9999.
+        QueryError: the text is none of these, lies outside the years 1 to 9999, or is an age
+            that leads to before 1970: no message has such a time.
     """
     age = _AGE.fullmatch(text.strip())
     try:
         moment = _before(now, int(age[1]), age[2], zone) if age else _absolute(text.strip(), zone)
-        return round(moment.astimezone(UTC).timestamp() * 1000)
+        at_ms = round(moment.astimezone(UTC).timestamp() * 1000)
+        if age and at_ms < 0:
+            raise ValueError(text)
+        return at_ms
     except (ValueError, OverflowError):
         raise QueryError(
             f"{text!r} is not a time: write 2026-11-29, 2026-11-29T14:00+09:00, 24h, 7d, 2w or 3mo"

@@ -95,8 +95,8 @@ def test_what_cannot_be_meant_is_text_and_said(typed, reason):
 
 
 def test_a_minus_before_a_field_that_is_none_keeps_its_rule():
-    assert parse("-role:wizard").understood == "-role:wizard"
-    assert parse("x -role:wizard").understood == "x NOT role:wizard"
+    assert parse("-role:wizard").understood == '"-role:wizard"'
+    assert parse("x -role:wizard").understood == 'x NOT "role:wizard"'
 
 
 def test_times_are_counted_from_now():

@@ -106,8 +106,9 @@ def test_months_keep_the_time_of_day_when_the_clocks_change(here):
 @pytest.mark.parametrize("place", ["UTC", "Europe/Berlin", "America/New_York", "Asia/Tokyo"])
 @pytest.mark.parametrize(
     "text",
-    ["0000-00-00", "0001-01-01", "0001-01-01T00:00+14:00", "9999-12-31T23:59-12:00", "999999d",
-     "999999w", "999999mo", "2026-02-29", "2026-01-01T24:01", "2026-01-01T10:60", "10000-01-01"],
+    ["99999w", "1000mo", "0000-00-00", "0001-01-01", "0001-01-01T00:00+14:00",
+     "9999-12-31T23:59-12:00", "999999d", "999999w", "999999mo", "2026-02-29",
+     "2026-01-01T24:01", "2026-01-01T10:60", "10000-01-01"],
 )  # fmt: skip
 def test_what_no_calendar_has_is_refused_wherever_one_is(here, place, text):
     here(place)
