@@ -12,6 +12,7 @@ from core.recall.kinds import automatic
 from core.recall.link import link
 from core.search.scope import has_role, of_places
 from core.search.sql import EVERYTHING, Sql, both
+from core.store.deadline import Deadline
 from core.store.keys import ORIGIN_BITS, ORIGIN_MASK
 from core.types import Origin, RecallRequest, RecallResult, Role, SearchRequest, Session
 
@@ -36,7 +37,7 @@ class Browsing:
     """A walk over the sessions, the last active first.
 
     Attributes:
-        results: what was found so far.
+        results: what was found so far; meant to be looked at after an interruption too.
     """
 
     def __init__(self, db: apsw.Connection, asked: Asked) -> None:
@@ -54,19 +55,21 @@ class Browsing:
         found = {reason: len(roots - shown) for reason, roots in self._left_out.items()}
         return {reason: n for reason, n in found.items() if n}
 
-    def run(self) -> None:
+    def run(self, limit: Deadline) -> bool:
         """Find as many sessions as are wanted, or all there are among the candidates.
 
-        Raises:
-            apsw.InterruptError: it was interrupted; `results` holds what there is.
+        Returns:
+            Whether there was time for it; `results` holds what there is.
         """
-        limit = self._asked.request.limit
         for candidate in self._candidates():
-            if len(self.results) == limit:
-                return
+            if len(self.results) == self._asked.request.limit:
+                return True
+            if limit.remaining_s <= 0:
+                return False
             shown = self._shown(candidate)
             if shown is not None:
                 self.results.append(self._result(shown))
+        return limit.remaining_s > 0
 
     def _candidates(self) -> Iterator[int]:
         """Yield the rows of sessions one may see, the last active first, at most so many.
@@ -75,7 +78,10 @@ class Browsing:
         """
         request = self._asked.request
         most = min(max(LEAST_CANDIDATES, 8 * request.limit), MOST_CANDIDATES)
-        fits = both(Sql(_LISTED), _within_times(request), of_places(self._db, _places(request)))
+        places = of_places(self._db, _places(request))
+        # A condition that SQLite sees to be false would leave it no use for the index.
+        placed = Sql(f"CASE WHEN {places.text} THEN true ELSE false END", places.bindings)
+        fits = both(Sql(_LISTED), _within_times(request), placed)
         for start in range(0, most, request.limit + AHEAD):
             rows: Any = self._db.execute(
                 "SELECT s.id FROM sessions AS s INDEXED BY sessions_by_activity"

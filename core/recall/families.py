@@ -32,9 +32,9 @@ _LEFT_BEHIND = (Relation.CONTINUATION, Relation.RESET)
 
 _KIN = (
     "SELECT c.id, p.id, c.relation, c.end_reason, c.kind, c.source_id, c.trashed_at_ms IS NOT NULL"
-    " FROM sessions AS c LEFT JOIN sessions AS p"
+    " FROM json_each(?) AS j CROSS JOIN sessions AS c ON c.id = j.value"
+    " LEFT JOIN sessions AS p"
     " ON p.source_id = c.source_id AND p.native_id = c.parent_native_id"
-    " WHERE c.id IN (SELECT value FROM json_each(?))"
 )
 _CHILDREN = (
     "SELECT c.id FROM sessions AS s CROSS JOIN sessions AS c"

@@ -72,14 +72,13 @@ def _place(db: apsw.Connection, asked: Asked, session: str) -> RecallAnswer:
 def _browse(db: apsw.Connection, asked: Asked) -> RecallAnswer:
     answer = _empty(db, "browse")
     browsing = Browsing(db, asked)
-    is_complete = True
+    is_complete = False
     try:
         with deadline(db, asked.request.deadline_s) as limit:
-            browsing.run()
+            is_complete = browsing.run(limit)
     except apsw.InterruptError:
         if not limit.expired:
             raise
-        is_complete = False
     results = tuple(browsing.results)
     hint = "" if results or not is_complete else NOTHING_STORED
     answer = replace(answer, results=results, left_out=browsing.left_out, hint=hint)

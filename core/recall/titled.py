@@ -50,6 +50,8 @@ def titled(db: apsw.Connection, asked: Asked) -> Iterator[int]:
 
 def in_time(db: apsw.Connection, request: RecallRequest, session_ids: list[int]) -> list[int]:
     """Return those of the sessions that have a message in the time asked for, as ordered."""
+    if not session_ids:
+        return []
     named, timely = places(tuple(session_ids)), _has_message(request)
     rows: Any = db.execute(
         f"SELECT s.id FROM sessions AS s WHERE s.id IN {named.text} AND {timely.text}",
@@ -79,19 +81,22 @@ def _by_title(db: apsw.Connection, text: str, allowed: Sql) -> Iterator[int]:
         f"({_TITLE} LIKE ? ESCAPE '\\' OR {_TITLE} LIKE ? ESCAPE '\\')",
         (literal, f"{literal} #%"),
     )
+    rows = "sessions AS s"
     if len(text) >= _TRIGRAM:
         # Without ESCAPE, or the index is not asked: a wildcard then stands for any character.
-        loose = text.replace("%", "_")
-        index = Sql("s.id IN (SELECT rowid FROM sessions_fts WHERE title LIKE ?)", (f"{loose}%",))
-        fits = both(index, fits)
+        index = Sql("f.title LIKE ?", (f"{text.replace('%', '_')}%",))
+        rows, fits = (
+            "sessions_fts AS f CROSS JOIN sessions AS s ON s.id = f.rowid",
+            both(index, fits),
+        )
     where = both(fits, allowed)
-    rows: Any = db.execute(
-        f"SELECT s.id, {_TITLE} FROM sessions AS s WHERE {where.text}"
+    found: Any = db.execute(
+        f"SELECT s.id, {_TITLE} FROM {rows} WHERE {where.text}"
         f" ORDER BY +s.started_at_ms DESC, s.id DESC LIMIT {MOST_TITLED}",
         where.bindings,
     )
     exact, numbered = list[int](), list[int]()
-    for row, title in rows.fetchall():
+    for row, title in found.fetchall():
         rest = title[len(text) :]
         if ascii_lower(title) == ascii_lower(text):
             exact.append(row)

@@ -42,6 +42,8 @@ def read_hits(
     in the scope where the owner is not. Costs some 50 µs a hit, more for long texts.
     """
     columns = _Body._fields if with_reasoning else _Body._fields[:-1]
+    if not found:
+        return ()
     bodies = _bodies(db, [each.message_id for each in found], columns)
     shown_in = {
         body.id: session_in(db, scope, body.id, body.session_id) for body in bodies.values()

@@ -77,8 +77,8 @@ class Lineup:
         order = {each.message_id: at for at, each in enumerate(found)}
         rows: Any = self._db.execute(
             f"SELECT k.id, k.session_id, k.flags & {STATE_MASK}, s.trashed_at_ms IS NOT NULL"
-            " FROM message_keys AS k CROSS JOIN sessions AS s ON s.id = k.session_id"
-            " WHERE k.id IN (SELECT value FROM json_each(?))",
+            " FROM json_each(?) AS j CROSS JOIN message_keys AS k ON k.id = j.value"
+            " CROSS JOIN sessions AS s ON s.id = k.session_id",
             (json.dumps(list(order)),),
         )
         scope = self._attempts.scope
