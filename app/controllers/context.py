@@ -134,7 +134,6 @@ class ContextController(QObject):
         opened.query, opened.asked = query, asked
         opened.marker = partial(find_marks, parse(query)) if query.strip() else runs.no_marks
         self._clips.session = loaded.session
-        self._transcript.cuts_around = runs.no_marks
         self._drawing.begin(loaded.session, opened.marker)
         self._pane.find_bar.close_bar()
         self._pane.link_bar.close_bar()

@@ -7,11 +7,10 @@ from itertools import accumulate
 
 from PySide6.QtCore import QObject
 
-from app.controllers.drawing import Drawing, Wish
+from app.controllers.drawing import Drawing
 from app.controllers.opened import Opened
 from app.controllers.reading_on import ReadingOn
 from app.models.transcript import Transcript
-from app.render import runs
 from app.tasks import TaskScope
 from app.views.conversation_pane import ConversationPane
 from core.recall.find import Found, MessageMatches, Spot, find, spot_of
@@ -114,7 +113,6 @@ class Finding(QObject):
     def _mark(self, wanted: Sought | None) -> None:
         marker = self._opened.marker if wanted is None else partial(find_ranges, wanted)
         self._drawing.mark(marker, None if wanted is None else call_texts)
-        self._transcript.cuts_around = runs.no_marks if wanted is None else marker
         self._transcript.match = None
 
     # Counting
@@ -215,14 +213,17 @@ class Finding(QObject):
             self._show_match(match)
 
     async def _uncover(self, spot: Spot) -> None:
+        """Have the match at a spot drawn: open its fold, then show the piece that holds it."""
         if self._transcript.match_at(spot, exact=True) is not None:
             return
-        self._transcript.unfold(spot.message_id)
-        if not spot.part.startswith(CALL):
-            is_reasoning = spot.part == REASONING
-            key = f"th{spot.message_id}" if is_reasoning else f"m{spot.message_id}"
-            await self._reading_on.show_around(key, spot.start)
-        await self._drawing.now(Wish())
+        if self._transcript.unfold(spot.message_id):
+            await self._drawing.now()
+        if self._transcript.match_at(spot, exact=True) is not None or spot.part.startswith(CALL):
+            return
+        is_reasoning = spot.part == REASONING
+        key = f"th{spot.message_id}" if is_reasoning else f"m{spot.message_id}"
+        await self._reading_on.show_around(key, spot.start)
+        await self._drawing.now()
 
     def _show_count(self, note: str = "") -> None:
         number, total = self.place

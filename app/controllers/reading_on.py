@@ -35,7 +35,7 @@ class ReadingOn(QObject):
             if not read:
                 return
             if self._transcript.goes_far(key, behind_far=behind_far):
-                self._transcript.add_far(key, offset, (await _first_piece(read)))
+                self._transcript.add_far(key, offset, await _first_piece(text, read))
             else:
                 self._transcript.put_text(text, read)
         await self._drawing.now()
@@ -48,7 +48,7 @@ class ReadingOn(QObject):
         start = max(self._transcript.head_end(key), text.length - _END_CHARS)
         read = await self._piece(text, start, text.length - start)
         if read:
-            last = (await asyncio.to_thread(cost.pieces, read))[-1]
+            last = (await asyncio.to_thread(text.pieces, read))[-1]
             self._transcript.put_far(key, Far(text.length - len(last), (last,)))
             await self._drawing.now()
 
@@ -64,10 +64,10 @@ class ReadingOn(QObject):
         if start > self._transcript.head_end(key):
             line = read.find("\n", 0, min(_LINE_CHARS, target - start)) + 1
             start, read = start + line, read[line:]
-        piece = await _first_piece(read)
+        piece = await _first_piece(text, read)
         if start + len(piece) <= target:  # what stands before it is slow to lay out
             start, read = target, read[target - start :]
-            piece = await _first_piece(read)
+            piece = await _first_piece(text, read)
         self._transcript.put_far(key, Far(start, (piece,)))
 
     async def _piece(self, text: Text, offset: int, chars: int) -> str:
@@ -77,5 +77,5 @@ class ReadingOn(QObject):
         return await self._opened.read(message_piece, text.message_id, offset, chars) or ""
 
 
-async def _first_piece(text: str) -> str:
-    return (await asyncio.to_thread(cost.pieces, text, 1))[0]
+async def _first_piece(text: Text, read: str) -> str:
+    return (await asyncio.to_thread(text.pieces, read, 1))[0]

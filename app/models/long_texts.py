@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from app.render import cost, folded, runs
-from app.render.item import Far
+from app.render import folded
+from app.render.item import Far, Item
 from app.render.page import Page
 from app.render.stretch import Text
 from core.types import Message
@@ -13,14 +13,11 @@ MOST_PIECES = 24  # of one text are shown from its beginning, and as many furthe
 
 
 class LongTexts:
-    """The part of a transcript that knows texts by their keys.
-
-    `cuts_around` finds what no piece of a text is cut through.
-    """
+    """The part of a transcript that knows texts by their keys."""
 
     def __init__(self) -> None:
         self.page = Page()
-        self.cuts_around: runs.Marker = runs.no_marks
+        self.items: tuple[Item, ...] = ()
 
     def message_of(self, key: str) -> Message | None:
         """Return the message that an item's key names."""
@@ -57,26 +54,21 @@ class LongTexts:
         return folded.content_of(message)
 
     def head_end(self, key: str) -> int:
-        """Return where the beginning of a text ends that is shown."""
-        return sum(map(len, self._head(key)))
-
-    def _head(self, key: str, more: int = 0) -> list[str]:
-        text = self.text(key)
-        if text is None:
-            return []
-        far = self.page.far.get(key)
-        head = text.loaded if far is None else text.loaded[: far.start]
-        shown = 1 + self.page.pieces.get(key, 0)
-        return cost.pieces(head, shown + more, sorted(self.cuts_around(head)))
+        """Return where the beginning of a text ends that is shown, 0 where none is."""
+        end = 0
+        for item in self.items:
+            if item.shows is not None and item.shows[:2] == (key, end):
+                end = item.shows[2]
+        return end
 
     def shows(self, key: str, at: int) -> bool:
         """Tell whether the character `at` of a text is shown."""
-        far = self.page.far.get(key)
-        return at < self.head_end(key) or (far is not None and far.start <= at < far.end)
+        stretches = [item.shows for item in self.items if item.shows is not None]
+        return any(each[0] == key and each[1] <= at < each[2] for each in stretches)
 
     def goes_far(self, key: str, *, behind_far: bool) -> bool:
         """Tell whether the next piece is kept as what is shown further on."""
-        return behind_far or len(self._head(key)) >= MOST_PIECES
+        return behind_far or self.page.pieces.get(key, 0) + 1 >= MOST_PIECES
 
     def offset_wanted(self, key: str, *, behind_far: bool) -> int | None:
         """Show one more piece of a text; return the offset to read on from, None if it is here.
@@ -88,14 +80,12 @@ class LongTexts:
             return None
         if behind_far:
             return self.page.far[key].end if key in self.page.far else None
+        end = self.head_end(key)
         if self.goes_far(key, behind_far=False):
-            return self.head_end(key)
-        shown, ahead = self._head(key), self._head(key, 1)
+            return end
         count = self.page.pieces.get(key, 0) + 1
         self.page = replace(self.page, pieces={**self.page.pieces, key: count})
-        if len(ahead) > len(shown) or len(text.loaded) >= text.length:
-            return None
-        return len(text.loaded)
+        return len(text.loaded) if end >= len(text.loaded) and end < text.length else None
 
     def add_far(self, key: str, start: int, piece: str) -> None:
         """Show a piece behind what is shown further on; the first ones go when they are many."""

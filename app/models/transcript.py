@@ -32,7 +32,6 @@ class Transcript(LongTexts):
 
     def __init__(self) -> None:
         super().__init__()
-        self.items: tuple[Item, ...] = ()
         self.kept: Kept = {}
         self.match: Match | None = None
 
@@ -105,13 +104,16 @@ class Transcript(LongTexts):
 
     # The reader's choices
 
-    def unfold(self, message_id: int) -> None:
-        """Take back what the reader folded of a message, so that its matches are shown."""
+    def unfold(self, message_id: int) -> bool:
+        """Take back what the reader folded of a message; tells whether there was anything."""
         choices = dict(self.page.choices)
         for item in self.items:
-            if message_id in item.message_ids and not item.key.startswith("b"):
-                choices[item.key] = choices.get(item.key, frozenset()) - {"fold"}
+            is_its = message_id in item.message_ids and not item.key.startswith("b")
+            if is_its and "fold" in choices.get(item.key, ()):
+                choices[item.key] = choices[item.key] - {"fold"}
+        is_other = choices != self.page.choices
         self.page = replace(self.page, choices=choices)
+        return is_other
 
     def choose(self, key: str, choice: str) -> None:
         """Make or take back a choice about an item (see `Scene.choices`)."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # markdown-it is loaded when it is first used
     from markdown_it.token import Token
 
 PIECE_CHARS = 16_384
-PIECE_MS = 60.0
+PIECE_MS = 45.0
 _LEAST_CHARS = 256
 FORMATTED_MS = 100.0
 
@@ -65,22 +65,32 @@ def of_tokens(tokens: Sequence["Token"]) -> float:
     return cost
 
 
-def pieces(text: str, most: int | None = None, ranges: Sequence[tuple[int, int]] = ()) -> list[str]:
+def pieces(
+    text: str,
+    most: int | None = None,
+    ranges: Sequence[tuple[int, int]] = (),
+    *,
+    is_code: bool = False,
+) -> list[str]:
     """Return a text in pieces that are quick to show, cut behind line ends where there are any.
 
     A text that is quick to show as it is comes back as one piece; '' as one empty piece. With
     `most`, only the first so many pieces are made. No piece holds more than `PIECE_RANGES` of
     `ranges`, in order; no cut goes through one of them or through what is drawn as one character.
+    Code costs more than twice as much, so its pieces are half as long.
     """
-    is_short = len(text) <= PIECE_CHARS and len(ranges) <= PIECE_RANGES
-    if is_short and of_text(text) <= PIECE_MS:
+    most_chars, most_ms = PIECE_CHARS, PIECE_MS
+    if is_code:
+        most_chars, most_ms = PIECE_CHARS // 2, PIECE_MS / 2
+    is_short = len(text) <= most_chars and len(ranges) <= PIECE_RANGES
+    if is_short and of_text(text) <= most_ms:
         return [text]
     result: list[str] = []
-    at, size = 0, PIECE_CHARS
+    at, size = 0, most_chars
     while at < len(text) and (most is None or len(result) < most):
-        size = min(PIECE_CHARS, 2 * size)
-        while size > _LEAST_CHARS and (costs := of_text(text[at : at + size])) > PIECE_MS:
-            size = max(_LEAST_CHARS, int(size * 0.9 * PIECE_MS / costs))
+        size = min(most_chars, 2 * size)
+        while size > _LEAST_CHARS and (costs := of_text(text[at : at + size])) > most_ms:
+            size = max(_LEAST_CHARS, int(size * 0.9 * most_ms / costs))
         end = min(len(text), at + size)
         if end < len(text):
             line_end = text.rfind("\n", at + size // 2, end)

@@ -42,7 +42,14 @@ def state_badge(style: Style, message: Message) -> str:
 
 def content_of(message: Message) -> Text:
     """Return what a message says, as a text that is shown in pieces."""
-    return Text(message.id, CONTENT, text_key(message), message.content, message.content_length)
+    return Text(
+        message.id,
+        CONTENT,
+        text_key(message),
+        message.content,
+        message.content_length,
+        is_code=message.role is Role.TOOL,
+    )
 
 
 def origin(scene: Scene, piece: Piece) -> Spot | None:
@@ -108,9 +115,18 @@ def _text(
         body = ""
         if is_open:
             body = blocks.plain(sheet, piece.shown, top=0, css=quiet, origin=origin(scene, piece))
-            body += left_line(sheet, piece)
-        made.append(item(sheet, _table(sheet, row, body, is_anchor=is_anchor), message))
+        html = _table(sheet, row, body, is_anchor=is_anchor)
+        made.append(item(sheet, html, message, shows=piece.shows if is_open else None))
+        made += _left(scene, piece, message, is_anchor=is_anchor)
     return made
+
+
+def _left(scene: Scene, piece: Piece, message: Message, *, is_anchor: bool) -> list[Item]:
+    """Return the item that names what is left out behind a piece, if anything is."""
+    if piece.left is None:
+        return []
+    sheet = scene.sheet(piece.left_key)
+    return [item(sheet, _table(sheet, "", left_line(sheet, piece), is_anchor=is_anchor), message)]
 
 
 def tool(scene: Scene, key: str, use: ToolUse, message: Message) -> list[Item]:
@@ -154,13 +170,18 @@ def tool(scene: Scene, key: str, use: ToolUse, message: Message) -> list[Item]:
         part = f"{CALL}:{key.rpartition('.')[2]}"
         sheet.spots = [(message.id, part, at) for at in range(sheet.matches)]
     if pieces:
-        body += tool_inside.result(scene, sheet, pieces[0], how) + left_line(sheet, pieces[0])
-    made = [item(sheet, _table(sheet, row, body, is_anchor=is_anchor), message, ids=ids, last=last)]
-    for piece in pieces[1:]:
-        sheet = scene.sheet(piece.key, on_ground=is_anchor)
-        body = tool_inside.result(scene, sheet, piece, how) + left_line(sheet, piece)
-        html = _table(sheet, "", body, is_anchor=is_anchor)
-        made.append(item(sheet, html, use.result or message))
+        body += tool_inside.result(scene, sheet, pieces[0], how)
+    html = _table(sheet, row, body, is_anchor=is_anchor)
+    shows = pieces[0].shows if pieces else None
+    made = [item(sheet, html, message, ids=ids, last=last, shows=shows)]
+    owner = use.result or message
+    for piece in pieces:
+        if piece is not pieces[0]:
+            sheet = scene.sheet(piece.key, on_ground=is_anchor)
+            body = tool_inside.result(scene, sheet, piece, how)
+            html = _table(sheet, "", body, is_anchor=is_anchor)
+            made.append(item(sheet, html, owner, shows=piece.shows))
+        made += _left(scene, piece, owner, is_anchor=is_anchor)
     return made
 
 

@@ -23,7 +23,8 @@ class Item:
 
     `message_ids` are the messages it shows (a call and its result are two), `first` and
     `last` their numbers. `links` and `codes` are what its addresses stand for. `spots` are
-    where its matches are, when a text is looked for in the conversation.
+    where its matches are, when a text is looked for in the conversation. `shows` is the
+    stretch of a text that it shows: the text's key, start and end.
     """
 
     key: str
@@ -35,6 +36,7 @@ class Item:
     links: tuple[str, ...] = ()
     codes: tuple[str, ...] = ()
     spots: tuple[Spot, ...] = ()
+    shows: tuple[str, int, int] | None = None
 
     @property
     def is_full(self) -> bool:
@@ -104,6 +106,7 @@ def item(
     *,
     ids: tuple[int, ...] = (),
     last: int | None = None,
+    shows: tuple[str, int, int] | None = None,
 ) -> Item:
     """Return the item written on `sheet`, standing for `message` (and up to number `last`)."""
     return Item(
@@ -116,4 +119,5 @@ def item(
         links=tuple(sheet.links),
         codes=tuple(sheet.codes),
         spots=tuple(sheet.spots),
+        shows=shows,
     )

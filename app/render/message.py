@@ -66,11 +66,15 @@ def _spoken(scene: Scene, message: Message) -> list[Item]:
         else:
             inner = _header(scene, sheet, message, is_anchor=is_anchor)
             inner += _body(scene, sheet, piece)
-        inner += left_line(sheet, piece)
-        if piece is pieces[-1]:
-            inner += "".join(_picture(sheet, ref) for ref in message.media_refs)
+        pictures = "".join(_picture(sheet, ref) for ref in message.media_refs)
+        inner += pictures if piece.left is None and piece is pieces[-1] else ""
         look = _band(scene.style, "" if made else image, inner, ground, joined=bool(made))
-        made.append(item(sheet, look, message))
+        made.append(item(sheet, look, message, shows=piece.shows))
+        if piece.left is not None:
+            sheet = scene.sheet(piece.left_key)
+            inner = left_line(sheet, piece) + (pictures if piece is pieces[-1] else "")
+            look = _band(scene.style, "", inner, ground, joined=True)
+            made.append(item(sheet, look, message))
     return made
 
 

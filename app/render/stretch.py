@@ -4,6 +4,7 @@ A text is shown in pieces that are quick to lay out, in order, none of it twice.
 out between them, and behind the last one, is named by the piece before it.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.render import blocks, cost, words
@@ -18,13 +19,23 @@ FAR_END = 1
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text of a message by its key, as far as it is loaded, and its whole length."""
+    """A text of a message by its key, as far as it is loaded, and its whole length.
+
+    `is_code` tells that it is set as code.
+    """
 
     message_id: int
     part: str
     key: str
     loaded: str
     length: int
+    is_code: bool = False
+
+    def pieces(
+        self, text: str, most: int | None = None, ranges: Sequence[tuple[int, int]] = ()
+    ) -> list[str]:
+        """Return a part of it in pieces that are quick to show, as `cost.pieces`."""
+        return cost.pieces(text, most, ranges, is_code=self.is_code)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +63,16 @@ class Piece:
         return f"{self.text.key}.{self.start}" if self.start else self.text.key
 
     @property
+    def shows(self) -> tuple[str, int, int]:
+        """The stretch of the text that it shows, as items name it."""
+        return self.text.key, self.start, self.start + len(self.shown)
+
+    @property
+    def left_key(self) -> str:
+        """The key of the item behind it that names what is left out."""
+        return f"{self.text.key}.left{FAR_END if self.left and self.left.is_behind_far else ''}"
+
+    @property
     def origin(self) -> tuple[int, str, int]:
         """Where it begins, as a spot."""
         return self.text.message_id, self.text.part, self.start
@@ -62,7 +83,7 @@ def pieces_of(scene: Scene, text: Text) -> list[Piece]:
     far = scene.far.get(text.key)
     stop = text.length if far is None else far.start
     count = scene.shown_of(text.key)
-    head = cost.pieces(text.loaded[:stop], count + 1, head_ranges(scene, text.loaded[:stop]))
+    head = text.pieces(text.loaded[:stop], count + 1, head_ranges(scene, text.loaded[:stop]))
     made: list[Piece] = []
     at = 0
     for shown in head[:count]:
@@ -91,7 +112,10 @@ def head_ranges(scene: Scene, text: str) -> list[tuple[int, int]]:
 
 
 def left_line(sheet: Sheet, piece: Piece) -> str:
-    """Return the line that shows more of a text; '' where nothing is left out."""
+    """Return the line that shows more of a text; '' where nothing is left out.
+
+    It is an item of its own, so that the piece before it is not laid out again.
+    """
     left = piece.left
     if left is None:
         return ""
@@ -103,4 +127,4 @@ def left_line(sheet: Sheet, piece: Piece) -> str:
     dot = (
         f'{pad(count=2)}<span style="color:{sheet.style.tokens.line2}">\u2022</span>{pad(count=2)}'
     )
-    return blocks.note(sheet, dot.join(parts), top=6)
+    return blocks.note(sheet, dot.join(parts), top=0)

@@ -208,7 +208,9 @@ def test_a_session_is_read_from_its_start(run, talk):
 def test_a_short_session_is_shown_whole(run, talk):
     run(talk.read(talk.short))
 
-    assert len([key for key in talk.shown() if key.startswith("m")]) == 8
+    messages = [key for key in talk.shown() if key.startswith("m")]
+    assert len(messages) == 8 + 1
+    assert messages[-1].endswith(".left")
     assert not any(key.startswith("gap") for key in talk.shown())
     assert talk.pane.header.place.isVisible() is False
 

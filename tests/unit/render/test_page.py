@@ -200,7 +200,8 @@ def test_a_cut_message_offers_the_rest(said, scene):
     items, _ = pages.build(Page(1, (message,)), scene, {})
 
     assert "show the rest (5,000 characters)" in texts(items)
-    assert "do:rest/m1" in read(items[0].html).links
+    assert keys(items) == ["m1", "m1.left"]
+    assert "do:rest/m1" in read(items[1].html).links
 
 
 def test_a_huge_message_is_shown_piece_by_piece(said, scene):
@@ -209,8 +210,9 @@ def test_a_huge_message_is_shown_piece_by_piece(said, scene):
     page = Page(1, (message,), pieces={"m1": 1})
     second, _ = pages.build(page, scene, {})
 
-    assert keys(first) == ["m1"]
-    assert keys(second) == ["m1", "m1.16384"]
+    assert keys(first) == ["m1", "m1.left"]
+    assert keys(second) == ["m1", "m1.16384", "m1.left"]
+    assert second[0] == first[0]  # it is not laid out again
     assert "show 16,384 more of 33,616 characters" in texts(first)
 
 
