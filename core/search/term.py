@@ -58,7 +58,7 @@ _NOT_MEANT = frozenset("<>=|~^`´¨＜＞＝｜～＾｀￣")  # symbols by cate
 _EMOJI_PLANE = 0x1F000
 _OPENING = '("＂“”„‟'
 _READ_OTHERWISE = re.compile(
-    rf"[{_OPENING}]|.* |(?:AND|OR|NOT)$|-?(?:{'|'.join(FIELD_NAMES)})[:：]"
+    rf"-?[{_OPENING}]|.* |(?:AND|OR|NOT)$|-?(?:{'|'.join(FIELD_NAMES)})[:：]"
 )  # as a group, a phrase, several words, an operator or a field
 EXCLUDES = re.compile(f"-(?=[{LATIN_CLASS}{CJK_CLASS}{_OPENING}])")
 """A minus that means NOT where it stands behind something positive."""
