@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # markdown-it is loaded when it is first used
     from markdown_it.token import Token
 
 PIECE_CHARS = 16_384
-PIECE_MS = 45.0
+PIECE_MS = 60.0
 _LEAST_CHARS = 256
 FORMATTED_MS = 100.0
 
