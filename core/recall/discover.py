@@ -124,6 +124,9 @@ class _Finding:
     def _walk(self, lineup: Lineup, limit: Deadline) -> None:
         """Take hits until there is enough, or as far as there is time."""
         self._lineup = lineup
+        if limit.remaining_s <= 0:
+            self.is_complete = not lineup.goes_on
+            return
         try:
             self.choice.take(lineup.first())
             while lineup.goes_on and not self.choice.is_enough:

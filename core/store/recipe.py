@@ -117,6 +117,8 @@ def set_up(
             _set(db, pragma)
     if tokenizer is not None:
         _load_if_possible(db, tokenizer)
+    # Its first use declares a table, and an interruption then is no InterruptError.
+    db.execute("SELECT 1 FROM json_each('[]')").fetchall()
 
 
 def load_tokenizer(db: apsw.Connection, path: Path) -> None:
