@@ -9,6 +9,7 @@ os.environ["QT_QPA_PLATFORM"] = "offscreen"
 os.environ["TZ"] = "UTC"
 
 import asyncio
+import json
 import sys
 import tempfile
 from collections.abc import Callable
@@ -113,6 +114,38 @@ class Camera:
         await asyncio.sleep(_SETTLE_S)
 
 
+async def take_finding(camera: Camera) -> None:
+    """The find bar: a match among others, words that are not there, a match far into a text."""
+    bar, pane = camera.program.pane.find_bar, camera.program.pane
+    await camera.search("订阅")
+    await camera.open_hit("原因找到了")
+    camera.window.actions_by_name["find"].trigger()
+    for words, steps, name in (("状态", 2, "find"), ("没有这个词", 0, "find-nothing")):
+        bar.field.setText(words)
+        bar.text_edited.emit(words)
+        await asyncio.sleep(_SETTLE_S)
+        for _ in range(steps):
+            bar.next_asked.emit()
+        await camera.take(name)
+    bar.close_bar()
+    path = camera.folder / "long.jsonl"
+    log = "".join(
+        f"2026-11-29 10:{n // 60 % 60:02}:{n % 60:02} worker {n}: ok\n" for n in range(5_000)
+    )
+    content = f"What went wrong here?\n\n{log}worker 5000: deadlock\nend of the log"
+    line = {"session": "long", "role": "user", "title": "A log of 5,000 lines", "content": content}
+    path.write_text(json.dumps(line), encoding="utf-8")
+    camera.program.imports.import_paths([path])
+    await until(lambda: camera.program.imports.running)
+    await until(lambda: not camera.program.imports.running)
+    path.unlink()
+    await camera.search("deadlock")
+    await camera.open_hit("deadlock")
+    await until(lambda: pane.transcript._current is not None)
+    camera.window.message_bar.hide()
+    await camera.take("long-text")
+
+
 async def until(condition: Callable[[], object]) -> None:
     """Return when `condition` holds."""
     async with asyncio.timeout(_PATIENCE_S):
@@ -147,6 +180,7 @@ async def shoot(app: QApplication, scratch: Path, folder: Path) -> None:
     await camera.open_hit("invoice_0051")
     await camera.take("long-tool-call")
     await shots_search.take_all(camera)
+    await take_finding(camera)
     await program.stop()
     print(f"{len(camera.taken)} pictures in {folder}")
 

@@ -8,7 +8,7 @@ from app import formatting, theme
 from app.views.parts import Icon, IconButton, Text
 
 _DEBOUNCE_MS = 150
-_FIELD_PX = 320
+_FIELD_PX = 280
 _NOTE_MS = 2_500
 
 
@@ -32,7 +32,7 @@ class FindBar(QFrame):
         self.setFixedHeight(40)
         self.field = QLineEdit(placeholderText=self.tr("Find in this conversation"))
         self.field.setAccessibleName(self.tr("Find in this conversation"))
-        self.field.setMaximumWidth(_FIELD_PX)
+        self.field.setFixedWidth(_FIELD_PX)
         self.count = Text("", "caption", "text2")
         self.note = Text("", "caption", "text3")
         self.previous = IconButton("chevron-up", self.tr("Previous match"), 28)
@@ -42,7 +42,7 @@ class FindBar(QFrame):
         row.setContentsMargins(24, 0, 16, 0)
         row.setSpacing(8)
         row.addWidget(Icon("search", "text3"))
-        row.addWidget(self.field, 1)
+        row.addWidget(self.field)
         row.addWidget(self.count)
         row.addWidget(self.previous)
         row.addWidget(self.next)
