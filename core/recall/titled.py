@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import apsw
@@ -75,25 +76,25 @@ def _by_id(db: apsw.Connection, text: str, allowed: Sql) -> Iterator[int]:
 
 
 def _by_title(db: apsw.Connection, text: str, allowed: Sql) -> Iterator[int]:
-    """Yield sessions by title; FTS5 finds candidates and LIKE ignores the case of ASCII."""
+    """Yield sessions by title; LIKE ignores the case of ASCII, and indexes find what it reads."""
     literal = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     fits = Sql(
         f"({_TITLE} LIKE ? ESCAPE '\\' OR {_TITLE} LIKE ? ESCAPE '\\')",
         (literal, f"{literal} #%"),
     )
-    rows = "sessions AS s"
     if len(text) >= _TRIGRAM:
         # Without ESCAPE, or the index is not asked: a wildcard then stands for any character.
-        index = Sql("f.title LIKE ?", (f"{text.replace('%', '_')}%",))
-        rows, fits = (
-            "sessions_fts AS f CROSS JOIN sessions AS s ON s.id = f.rowid",
-            both(index, fits),
+        rows = Sql(
+            "(SELECT rowid AS id FROM sessions_fts WHERE title LIKE ?)",
+            (f"{text.replace('%', '_')}%",),
         )
+    else:
+        rows = _spelt(text)
     where = both(fits, allowed)
     found: Any = db.execute(
-        f"SELECT s.id, {_TITLE} FROM {rows} WHERE {where.text}"
-        f" ORDER BY +s.started_at_ms DESC, s.id DESC LIMIT {MOST_TITLED}",
-        where.bindings,
+        f"SELECT s.id, {_TITLE} FROM {rows.text} AS f CROSS JOIN sessions AS s ON s.id = f.id"
+        f" WHERE {where.text} ORDER BY +s.started_at_ms DESC, s.id DESC LIMIT {MOST_TITLED}",
+        (*rows.bindings, *where.bindings),
     )
     exact, numbered = list[int](), list[int]()
     for row, title in found.fetchall():
@@ -103,6 +104,21 @@ def _by_title(db: apsw.Connection, text: str, allowed: Sql) -> Iterator[int]:
         elif _NUMBERED.fullmatch(rest):
             numbered.append(row)
     yield from (*numbered, *exact)
+
+
+def _spelt(text: str) -> Sql:
+    """Return the sessions titled by a text of few characters, alone or with a number behind it.
+
+    Each spelling in capitals and small letters is looked up for itself.
+    """
+    spellings = {"".join(each) for each in product(*({c.lower(), c.upper()} for c in text))}
+    each = (
+        f"SELECT s.id FROM sessions AS s WHERE s.trashed_at_ms IS NULL AND {_TITLE} = ?"
+        f" UNION ALL SELECT s.id FROM sessions AS s WHERE s.trashed_at_ms IS NULL"
+        f" AND {_TITLE} > ? AND {_TITLE} < ?"
+    )
+    bindings = [value for t in sorted(spellings) for value in (t, f"{t} #", f"{t} #:")]
+    return Sql(f"({' UNION ALL '.join([each] * len(spellings))})", tuple(bindings))
 
 
 def _has_message(request: RecallRequest) -> Sql:

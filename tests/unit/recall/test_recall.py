@@ -204,6 +204,16 @@ def test_a_title_goes_first_the_newest_of_its_numbers_before_the_plain_one(db):
     assert [match.snippet[slice(*mark)] for mark in match.marks] == ["Blue", "Heron"]
 
 
+@pytest.mark.parametrize("title", ["猫", "ab", "aB", "AB", "x"])
+def test_a_short_title_goes_first_too(db, title):
+    say(db, "a", "egret", title=title, started_at_ms=1_000)
+    say(db, "b", "egret", title=f"{title} #3", started_at_ms=2_000)
+    say(db, "c", "egret", title=f"{title}y", started_at_ms=3_000)
+    say(db, "d", f"about {title} and {title}")
+    assert refs(find(db, title.lower()))[0] == "b"
+    assert refs(find(db, title, exclude_sessions=("b",)))[0] == "a"
+
+
 def test_a_title_has_to_lie_in_the_time_and_place_asked_for(db):
     say(db, "a", "egret", title="Heron", at_ms=5_000)
     say(db, "b", "egret", title="Heron", at_ms=9_000, cwd="/home/x/elsewhere")
@@ -401,6 +411,7 @@ def test_every_statement_goes_through_an_index(db):
     for request in (
         RecallRequest("kestrel", current_session="s4", exclude_sessions=("s8",)),
         RecallRequest("Heron 7", detail="full"),
+        RecallRequest("He"),
         RecallRequest(session="s1"),
         RecallRequest(session="s1", around="ms2", current_session="s9"),
         RecallRequest(since_ms=2, sources=("claude-code",), current_session="s9"),
@@ -410,6 +421,7 @@ def test_every_statement_goes_through_an_index(db):
         db.exec_trace = None
     allowed = (
         "SCAN s USING INDEX sessions_by_activity",
+        "SCAN s USING COVERING INDEX sessions_by_title",  # a search for two characters reads titles
         "SCAN sessions USING INDEX sessions_in_trash",
         "SCAN sources",
         "SCAN message_counts",
