@@ -62,7 +62,8 @@ def _predicate(db: apsw.Connection, field: Field, repairs: list[str]) -> Predica
         case "source":
             return _of_owner(_sources(db, field, repairs))
         case "project":
-            return _of_owner(_projects(db, field, repairs))
+            projects = _projects(db, field, repairs)
+            return _of_owner(projects, _few(db, projects))
         case "session":
             return _shown_in(_sessions(db, field, repairs))
         case "title":
@@ -83,13 +84,20 @@ def _at_time(field: Field) -> Predicate:
     return Predicate(Sql(row, (field.at_ms,)), Sql(narrowing, (field.at_ms,)))
 
 
-def _of_owner(session: Sql) -> Predicate:
-    """Return the predicate that a message's own session fulfils `session`."""
+def _of_owner(session: Sql, few: list[int] | None = None) -> Predicate:
+    """Return the predicate that a message's own session fulfils `session`.
+
+    `few` are the sessions that do, where they are known: the messages of a small project are
+    found along an index then, and not by looking at all.
+    """
     if session is _NOTHING:
         return Predicate(_NOTHING, _NOTHING, _NOTHING)
     owner = f"EXISTS (SELECT 1 FROM sessions AS s WHERE s.id = k.session_id AND {session.text})"
     row = Sql(owner, session.bindings)
-    return Predicate(row, row, session)
+    if few is None:
+        return Predicate(row, row, session)
+    inside = "k.session_id IN (SELECT value FROM json_each(?))"
+    return Predicate(row, Sql(inside, (json.dumps(few),)), session)
 
 
 def _shown_in(ids: list[int]) -> Predicate:
@@ -98,9 +106,9 @@ def _shown_in(ids: list[int]) -> Predicate:
         return Predicate(_NOTHING, _NOTHING, _NOTHING)
     listed = (json.dumps(ids),)
     inside = "IN (SELECT value FROM json_each(?))"
-    row = Sql(
+    row = Sql(  # +: a look into the list for each place, not one into the places for all listed
         "EXISTS (SELECT 1 FROM message_placements AS p"
-        f" WHERE p.message_id = k.id AND p.session_id {inside})",
+        f" WHERE p.message_id = k.id AND +p.session_id {inside})",
         listed,
     )
     session = Sql(f"s.id {inside}", listed)
@@ -152,12 +160,25 @@ def _has_project(db: apsw.Connection, name: str) -> bool:
     )
 
 
+def _few(db: apsw.Connection, projects: Sql) -> list[int] | None:
+    """Return the sessions of these projects, None where they are more than `FEW_SESSIONS`.
+
+    The two halves have an index each.
+    """
+    ids: list[int] = []
+    for trashed in ("IS NULL", "IS NOT NULL"):
+        sql = f"SELECT id FROM sessions AS s WHERE {projects.text} AND s.trashed_at_ms {trashed}"
+        found = db.execute(f"{sql} LIMIT {FEW_SESSIONS + 1}", projects.bindings)
+        ids += (int(row) for (row,) in found)
+    return None if len(ids) > FEW_SESSIONS else ids
+
+
 _BY_ID = (
     "WITH prefixes(source_id, text) AS (SELECT id, kind || '/' FROM sources"
     " UNION ALL SELECT id, kind || '#' || id || '/' FROM sources)"
     " SELECT id FROM sessions WHERE native_id >= ?1"
     " AND substr(native_id, 1, length(?1)) = ?1 AND native_id < ?1 || char(0x10FFFF)"
-    " UNION SELECT s.id FROM prefixes AS p JOIN sessions AS s ON s.source_id = p.source_id"
+    " UNION SELECT s.id FROM prefixes AS p CROSS JOIN sessions AS s ON s.source_id = p.source_id"
     " AND s.native_id = substr(?1, length(p.text) + 1)"
     " WHERE substr(?1, 1, length(p.text)) = p.text"
 )

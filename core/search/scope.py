@@ -215,7 +215,7 @@ _BY_REF = (
     "WITH prefixes(source_id, text) AS (SELECT id, kind || '/' FROM sources"
     " UNION ALL SELECT id, kind || '#' || id || '/' FROM sources)"
     " SELECT id FROM sessions WHERE native_id = ?1 UNION SELECT s.id FROM prefixes AS p"
-    " JOIN sessions AS s ON s.source_id = p.source_id"
+    " CROSS JOIN sessions AS s ON s.source_id = p.source_id"
     " AND s.native_id = substr(?1, length(p.text) + 1)"
     " WHERE substr(?1, 1, length(p.text)) = p.text"
 )

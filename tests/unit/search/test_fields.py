@@ -277,3 +277,58 @@ def test_what_is_in_the_trash_is_found_there_alone(db):
         result = ask(db, query, include=frozenset({"trash"}))
         assert found(result) == ["timeless"]
         assert result.repairs == ()
+
+
+# Cost
+
+
+def plans(db, query):
+    """Each statement of a search with its plan."""
+    noted = []
+
+    def note(cursor, sql, bindings):
+        if sql.startswith(("SELECT", "WITH")):
+            plan = cursor.connection.execute(f"EXPLAIN QUERY PLAN {sql}", bindings)
+            noted.append((sql, [row[3] for row in plan]))
+        return True
+
+    db.exec_trace = note
+    try:
+        ask(db, query)
+    finally:
+        db.exec_trace = None
+    return noted
+
+
+@pytest.mark.parametrize(
+    "field",
+    ["role:user", "source:codex", "project:other", "session:alpha-1", "title:deploy", "tool:web",
+     "model:opus", "after:1970-01-01", "-title:deploy", "-source:codex",
+     "title:deploy OR role:user"],
+)  # fmt: skip
+def test_fields_leave_the_index_first(db, field):
+    asked = [plan for sql, plan in plans(db, f"kestrel ({field})")
+             if "MATCH" in sql and "sessions" not in sql.split("MATCH")[0]]  # fmt: skip
+    assert asked
+    for plan in asked:
+        steps = [step for step in plan if step.startswith(("SCAN", "SEARCH"))]
+        assert steps[0].startswith("SCAN messages_fts"), plan
+        if len(steps) > 1:
+            assert steps[1] == "SEARCH k USING INTEGER PRIMARY KEY (rowid=?)", plan
+
+
+@pytest.mark.parametrize("query", ["session:alpha", "project:other", "session:codex/beta-2"])
+def test_names_are_looked_up_along_indexes(db, query):
+    for sql, plan in plans(db, query):
+        assert not any(step in ("SCAN s", "SCAN sessions", "SCAN k", "SCAN m") for step in plan), (
+            sql
+        )
+
+
+@pytest.mark.parametrize("query", ["role:user", "-role:tool", "source:codex", "tool:web"])
+def test_the_newest_that_fit_their_fields_need_no_sorting(db, query):
+    newest = [plan for sql, plan in plans(db, query) if sql.startswith("SELECT k.id, CASE")]
+    assert newest
+    for plan in newest:
+        assert any("message_keys_by_time" in step for step in plan), plan
+        assert not any("TEMP B-TREE" in step for step in plan), plan
