@@ -7,7 +7,7 @@ import apsw
 from app.models.hits import HitGroup
 from app.text_ranges import visible
 from core.history.messages import newest_message
-from core.history.sessions import session_by_id
+from core.history.sessions import sessions_by_id
 from core.search.language import Query, parse
 from core.search.run import search
 from core.search.snippet import find_marks
@@ -38,10 +38,10 @@ def answer(db: apsw.Connection, request: SearchRequest) -> Answer:
     if request.after is None and not request.offset:
         titles = [each for each in result.title_matches if each.id not in by_session]
         groups = [_group(query, each, (), is_open_ended=False) for each in titles]
+    sessions = sessions_by_id(db, list(by_session))
     for session_id, hits in by_session.items():
-        session = session_by_id(db, session_id)
         ordered = _as_told(hits, request.sort)
-        groups.append(_group(query, session, ordered, is_open_ended=is_open_ended))
+        groups.append(_group(query, sessions[session_id], ordered, is_open_ended=is_open_ended))
     return Answer(result, groups, newest_message(db))
 
 
