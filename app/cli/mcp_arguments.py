@@ -5,6 +5,7 @@ answer shows what was done. What would answer another question than the one that
 date that is none or a name that nobody has, is refused in words.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -21,6 +22,7 @@ READ_CHARS = 12_000
 Part = Literal["content", "reasoning", "tool_calls"]
 
 _MOST_INT = 2**31 - 1
+_WHOLE = re.compile(r"\s*[+-]?\d{1,18}\s*")
 _DEFAULT = RecallRequest()
 _READ_DEFAULT = 8_000
 
@@ -118,7 +120,7 @@ def _texts(given: Mapping[str, Any], name: str) -> tuple[str, ...]:
 def _number(given: Mapping[str, Any], name: str, default: int, least: int, most: int) -> int:
     """Return a whole number within its bounds; what is none counts as left out."""
     value = given.get(name)
-    if isinstance(value, str) and value.strip().lstrip("+-").isdecimal() and len(value) < 20:
+    if isinstance(value, str) and _WHOLE.fullmatch(value):
         value = int(value)
     if isinstance(value, float) and value.is_integer():
         value = int(value)
@@ -130,7 +132,8 @@ def _number(given: Mapping[str, Any], name: str, default: int, least: int, most:
 def _choice(given: Mapping[str, Any], name: str, choices: tuple[Any, ...]) -> Any:
     """Return one of the choices; what is none of them is the first."""
     value = given.get(name)
-    return value if value in choices else choices[0]
+    named = value.strip().lower() if isinstance(value, str) else None
+    return named if named in choices else choices[0]
 
 
 def _time(given: Mapping[str, Any], name: str, now_ms: int) -> int | None:
@@ -152,7 +155,8 @@ SEARCH_PARAMETERS: dict[str, Any] = {
         "description": 'Words that must all occur. "exact phrase", prefix*, AND, OR, NOT, '
         "-word and ( ) work, as do role: source: project: session: title: tool: model: before: "
         "after:. Chinese, Japanese and Korean match from one character on. At most 2,048 "
-        "characters are looked at.",
+        "characters are looked at. Not used beside session: to search within one, write "
+        "session:ID here.",
     },
     "session": {"type": "string", "description": "A session from an earlier answer, to read it."},
     "around": {

@@ -170,7 +170,7 @@ def _print_message(message: Message, marker: _Marker, output: Output, *, is_anch
     sign = "▸" if is_anchor else " "
     when = words.local_time(message.created_at_ms)
     output.marked(f" {sign}#{message.number} ", f"{label}  {when}  {message.uid}", ())
-    for line, marks in _lines(message.content, marker(message.content)):
+    for line, marks in lines_of(message.content, marker(message.content)):
         output.marked("    ", line, marks)
     for call in message.tool_calls:
         output.marked("    → ", f"{call.name} {call.arguments[:200]} ({call.status.value})", ())
@@ -181,16 +181,14 @@ def _print_message(message: Message, marker: _Marker, output: Output, *, is_anch
         )
 
 
-def _lines(text: str, marks: _Marks) -> Iterator[tuple[str, tuple[tuple[int, int], ...]]]:
-    """Yield the lines of a text, each with the marks in it, moved to its start."""
+def lines_of(text: str, marks: _Marks) -> Iterator[tuple[str, tuple[tuple[int, int], ...]]]:
+    """Yield the lines of a text, each with the marks in it, moved to its start; none of ''."""
     starts = [mark[0] for mark in marks]
     at = 0
-    for line in text.split("\n"):
+    for line in text.split("\n") if text else ():
         end = at + len(line)
         first = max(0, bisect_left(starts, at) - 1)
-        inside = []
-        for start, stop in marks[first : bisect_left(starts, end)]:
-            if stop > at:
-                inside.append((max(start, at) - at, min(stop, end) - at))
+        near = marks[first : bisect_left(starts, end)]
+        inside = [(max(start, at) - at, min(stop, end) - at) for start, stop in near if stop > at]
         yield line, tuple(inside)
         at = end + 1
