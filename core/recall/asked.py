@@ -10,6 +10,9 @@ from core.recall.families import Asking, Families
 from core.recall.link import place_of
 from core.types import RecallRequest, Role, Session
 
+SPOKEN = (Role.USER, Role.ASSISTANT)
+"""Whose words are looked at unless a request says otherwise."""
+
 MOST_RESULTS = 10
 MOST_AROUND = 20
 """The most messages on each side of an anchor."""
@@ -68,7 +71,7 @@ def asked(db: apsw.Connection, request: RecallRequest) -> Asked:
         limit=_between(1, request.limit, MOST_RESULTS),
         sort=request.sort if request.sort in _SORTS else "relevance",
         detail="full" if request.detail == "full" else "adaptive",
-        roles=request.roles or (Role.USER, Role.ASSISTANT),
+        roles=request.roles or SPOKEN,
         deadline_s=min(max(0.0, request.deadline_s), MOST_SECONDS),
     )
     asking = Asking(db, families, current.id if current else None)

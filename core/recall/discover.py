@@ -10,7 +10,7 @@ import apsw
 from core.history.messages import IS_VISIBLE
 from core.history.sessions import session_by_id
 from core.recall.anchored import Anchored, anchor_alone, anchored
-from core.recall.asked import Asked
+from core.recall.asked import SPOKEN, Asked
 from core.recall.choice import Choice, Chosen
 from core.recall.link import link
 from core.recall.titled import in_time, titled
@@ -18,6 +18,7 @@ from core.search.language import parse
 from core.search.lineup import HITS_AT_ONCE, Lineup
 from core.search.run import QUERY_TIMEOUT, search
 from core.search.snippet import find_marks
+from core.search.tree import fields
 from core.store.deadline import Deadline, deadline
 from core.types import (
     Hit,
@@ -90,6 +91,7 @@ class _Finding:
 
     def __init__(self, db: apsw.Connection, asked: Asked) -> None:
         request = asked.request
+        names_roles = _names_roles(request.query)
         self.choice = Choice(db, asked)
         self.is_complete = True
         self._db = db
@@ -100,7 +102,7 @@ class _Finding:
             request.query,
             limit=HITS_AT_ONCE,
             sort=request.sort,
-            roles=request.roles,
+            roles=() if names_roles and request.roles == SPOKEN else request.roles,
             sources=request.sources,
             projects=request.projects,
             since_ms=request.since_ms,
@@ -203,3 +205,9 @@ class _Finding:
             created_at_ms=anchor.created_at_ms if anchor else session.started_at_ms,
             model=model,
         )
+
+
+def _names_roles(query: str) -> bool:
+    """Tell whether a query says itself which roles it is about."""
+    tree = parse(query).tree
+    return tree is not None and any(field.name == "role" for field in fields(tree))

@@ -242,6 +242,14 @@ def test_nothing_found_says_what_to_try(db):
     assert recall(db, RecallRequest(sources=("codex",))).hint
 
 
+def test_a_query_may_say_itself_whose_words_it_is_about(db):
+    store_session(db, "s", message("said", "kestrel"), message("done", "kestrel", role=Role.TOOL))
+    assert find(db).results[0].match.message == "said"
+    (result,) = find(db, "kestrel role:tool").results
+    assert (result.match.message, result.match.role) == ("done", Role.TOOL)
+    assert not find(db, "kestrel role:tool", roles=(Role.USER,)).results
+
+
 def test_bounds_are_kept_whatever_is_asked(db):
     for n in range(12):
         say(db, f"s{n}")
