@@ -73,7 +73,8 @@ class OutlineModel(QAbstractListModel):
             if each.kind is Row.ENTRY and each.number == number
         ]
         headings = [row for row, each in enumerate(self._rows) if each.kind is Row.HEADING]
-        middle = range(headings[1], headings[2]) if len(headings) == 3 else range(0)
+        ends = [*headings[2:], len(self._rows)]
+        middle = range(headings[1], ends[0]) if len(headings) > 1 else range(0)
         return next((row for row in found if row in middle), found[0] if found else -1)
 
     # QAbstractItemModel

@@ -98,7 +98,8 @@ def _text(
     family = scene.style.cjk_family(text.loaded[: cost.PIECE_CHARS]) if is_open else ""
     quiet = f"{scene.style.read(14, 22)};color:{scene.style.tokens.text2}"
     made: list[Item] = []
-    for piece in pieces_of(scene, text) if is_open else [Piece(text, 0, "")]:
+    pieces = pieces_of(scene, text) if is_open else [Piece(text, 0, "")]
+    for piece in pieces:
         sheet = scene.sheet(piece.key)
         row = ""
         if not made:
@@ -115,18 +116,25 @@ def _text(
         body = ""
         if is_open:
             body = blocks.plain(sheet, piece.shown, top=0, css=quiet, origin=origin(scene, piece))
-        html = _table(sheet, row, body, is_anchor=is_anchor)
+        goes_on = piece is not pieces[-1]
+        html = _table(
+            sheet, row, body, is_anchor=is_anchor, goes_on=goes_on or piece.left is not None
+        )
         made.append(item(sheet, html, message, shows=piece.shows if is_open else None))
-        made += _left(scene, piece, message, is_anchor=is_anchor)
+        made += _left(scene, piece, message, is_anchor=is_anchor, goes_on=goes_on)
     return made
 
 
-def _left(scene: Scene, piece: Piece, message: Message, *, is_anchor: bool) -> list[Item]:
+def _left(
+    scene: Scene, piece: Piece, message: Message, *, is_anchor: bool, goes_on: bool
+) -> list[Item]:
     """Return the item that names what is left out behind a piece, if anything is."""
     if piece.left is None:
         return []
     sheet = scene.sheet(piece.left_key)
-    return [item(sheet, _table(sheet, "", left_line(sheet, piece), is_anchor=is_anchor), message)]
+    line = left_line(sheet, piece)
+    html = _table(sheet, "", line, is_anchor=is_anchor, goes_on=goes_on)
+    return [item(sheet, html, message)]
 
 
 def tool(scene: Scene, key: str, use: ToolUse, message: Message) -> list[Item]:
@@ -171,7 +179,8 @@ def tool(scene: Scene, key: str, use: ToolUse, message: Message) -> list[Item]:
         sheet.spots = [(message.id, part, at) for at in range(sheet.matches)]
     if pieces:
         body += tool_inside.result(scene, sheet, pieces[0], how)
-    html = _table(sheet, row, body, is_anchor=is_anchor)
+    goes_on = len(pieces) > 1 or any(piece.left is not None for piece in pieces)
+    html = _table(sheet, row, body, is_anchor=is_anchor, goes_on=goes_on)
     shows = pieces[0].shows if pieces else None
     made = [item(sheet, html, message, ids=ids, last=last, shows=shows)]
     owner = use.result or message
@@ -179,9 +188,11 @@ def tool(scene: Scene, key: str, use: ToolUse, message: Message) -> list[Item]:
         if piece is not pieces[0]:
             sheet = scene.sheet(piece.key, on_ground=is_anchor)
             body = tool_inside.result(scene, sheet, piece, how)
-            html = _table(sheet, "", body, is_anchor=is_anchor)
+            ends = piece is pieces[-1] and piece.left is None
+            html = _table(sheet, "", body, is_anchor=is_anchor, goes_on=not ends)
             made.append(item(sheet, html, owner, shows=piece.shows))
-        made += _left(scene, piece, owner, is_anchor=is_anchor)
+        goes_on = piece is not pieces[-1]
+        made += _left(scene, piece, owner, is_anchor=is_anchor, goes_on=goes_on)
     return made
 
 
@@ -234,12 +245,12 @@ def _row(
     )
 
 
-def _table(sheet: Sheet, row: str, body: str, *, is_anchor: bool) -> str:
-    """Return the table of a fold: its line, then what it holds."""
+def _table(sheet: Sheet, row: str, body: str, *, is_anchor: bool, goes_on: bool = False) -> str:
+    """Return the table of a fold: its line, then what it holds; `goes_on` in the next item."""
     tokens = sheet.style.tokens
     look, edge = "", ""
     if is_anchor:
-        margin = "4px 0" if row else "0"
+        margin = f"{4 if row else 0}px 0 {0 if goes_on else 4}px 0"
         look = f' style="margin:{margin};background-color:{tokens.anchor}"'
         edge = f"border-left:4px solid {tokens.accent};"
     below = ""

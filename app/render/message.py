@@ -56,7 +56,6 @@ def _spoken(scene: Scene, message: Message) -> list[Item]:
     is_anchor = message.id == scene.anchor_id
     on_ground = is_anchor or message.role is Role.USER
     family = scene.style.cjk_family(pieces[0].shown)
-    image = icon(f"role-{message.role.value}", ROLE_INKS[message.role])
     ground = _ground(scene, message)
     made: list[Item] = []
     for piece in pieces:
@@ -67,13 +66,16 @@ def _spoken(scene: Scene, message: Message) -> list[Item]:
             inner = _header(scene, sheet, message, is_anchor=is_anchor)
             inner += _body(scene, sheet, piece)
         pictures = "".join(_picture(sheet, ref) for ref in message.media_refs)
-        inner += pictures if piece.left is None and piece is pieces[-1] else ""
-        look = _band(scene.style, "" if made else image, inner, ground, joined=bool(made))
+        is_end = piece.left is None and piece is pieces[-1]
+        inner += pictures if is_end else ""
+        image = "" if made else icon(f"role-{message.role.value}", ROLE_INKS[message.role])
+        look = _band(scene.style, image, inner, ground, joined=bool(made), goes_on=not is_end)
         made.append(item(sheet, look, message, shows=piece.shows))
         if piece.left is not None:
             sheet = scene.sheet(piece.left_key)
             inner = left_line(sheet, piece) + (pictures if piece is pieces[-1] else "")
-            look = _band(scene.style, "", inner, ground, joined=True)
+            is_end = piece is pieces[-1]
+            look = _band(scene.style, "", inner, ground, joined=True, goes_on=not is_end)
             made.append(item(sheet, look, message))
     return made
 
@@ -158,22 +160,34 @@ def _header(scene: Scene, sheet: Sheet, message: Message, *, is_anchor: bool) ->
     )
 
 
-def _band(style: Style, image: str, inner: str, ground: str, *, joined: bool = False) -> str:
+def _band(
+    style: Style,
+    image: str,
+    inner: str,
+    ground: str,
+    *,
+    joined: bool = False,
+    goes_on: bool = False,
+) -> str:
     """Return the table of one message: gutter with icon, then its content.
 
-    `ground` is the colour token of a band across the whole width, or ''; `joined` leaves no
-    space above, for what continues the message before it.
+    `ground` is the colour token of a band across the whole width, or ''. `joined` leaves
+    nothing above, for what continues the message before it, `goes_on` nothing below.
     """
     tokens = style.tokens
-    top, icon_top = (0, 0) if joined else (8, 10)
-    edges, left = "", f"padding:{icon_top}px 0 8px {SIDE_PX}px"
+    top, icon_top, bottom = 0 if joined else 8, 0 if joined else 10, 0 if goes_on else 8
+    edges, left = "", f"padding:{icon_top}px 0 {bottom}px {SIDE_PX}px"
     if ground == "anchor":
-        edges = f"border-top:1px solid {tokens.line};border-bottom:1px solid {tokens.line};"
-        left = f"border-left:4px solid {tokens.accent};padding:{icon_top}px 0 8px {SIDE_PX - 4}px"
+        edges = "" if joined else f"border-top:1px solid {tokens.line};"
+        edges += "" if goes_on else f"border-bottom:1px solid {tokens.line};"
+        left = (
+            f"border-left:4px solid {tokens.accent};"
+            f"padding:{icon_top}px 0 {bottom}px {SIDE_PX - 4}px"
+        )
     look = f"background-color:{getattr(tokens, ground)};" if ground else ""
-    gap = 4 if ground and not joined else 0
+    above, below = 0 if joined or not ground else 4, 0 if goes_on or not ground else 4
     return (
-        f'{blocks.TABLE} style="margin:{gap}px 0;{look}"><tr>'
+        f'{blocks.TABLE} style="margin:{above}px 0 {below}px 0;{look}"><tr>'
         f'<td width="{GUTTER_PX}" valign="top" style="{edges}{left}">{image}</td>'
-        f'<td style="{edges}padding:{top}px {SIDE_PX}px 8px 0">{inner}</td></tr></table>'
+        f'<td style="{edges}padding:{top}px {SIDE_PX}px {bottom}px 0">{inner}</td></tr></table>'
     )

@@ -127,4 +127,11 @@ def left_line(sheet: Sheet, piece: Piece) -> str:
     dot = (
         f'{pad(count=2)}<span style="color:{sheet.style.tokens.line2}">\u2022</span>{pad(count=2)}'
     )
-    return blocks.note(sheet, dot.join(parts), top=0)
+    line = dot.join(parts)
+    if left.is_last:
+        return blocks.note(sheet, line, top=0)
+    edge = f"1px dashed {sheet.style.tokens.line2}"
+    return (
+        f'{blocks.TABLE} style="margin:8px 0"><tr><td align="center" style="border-top:{edge};'
+        f'border-bottom:{edge};padding:4px;{sheet.style.caption()}">{line}</td></tr></table>'
+    )
