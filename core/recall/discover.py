@@ -63,10 +63,10 @@ def discover(db: apsw.Connection, asked: Asked) -> RecallAnswer:
     results = finding.shown()
     found = finding.search
     left_out = finding.choice.left_out()
-    hint = ""
-    if not results and found.complete:
-        hint = ALL_LEFT_OUT if left_out else NOTHING_FOUND
     is_complete = found.complete and finding.is_complete
+    hint = ""
+    if not results and is_complete:
+        hint = ALL_LEFT_OUT if left_out else NOTHING_FOUND
     return RecallAnswer(
         mode="discover",
         results=results,
@@ -74,7 +74,7 @@ def discover(db: apsw.Connection, asked: Asked) -> RecallAnswer:
         reason=None if is_complete else QUERY_TIMEOUT,
         elapsed_ms=0.0,
         index_status=found.index_status,
-        search=replace(found, hits=(), next=None),
+        search=replace(found, title_matches=(), next=None),
         left_out=left_out,
         hint=hint,
     )
@@ -84,7 +84,7 @@ class _Finding:
     """What is found for one request, within its deadline.
 
     Attributes:
-        search: the search behind it, with its first hits.
+        search: the search behind it; its hits are not read.
         choice: what of it is shown.
         is_complete: whether there was time for all of it.
     """

@@ -62,6 +62,7 @@ class Families:
         self.db = db
         self._kin: dict[int, Kin] = {}
         self._roots: dict[int, int] = {}
+        self._left_behind: dict[int, bool] = {}
 
     def learn(self, ids: Iterable[int]) -> None:
         """Look up these sessions and all above them, a statement for each generation."""
@@ -111,9 +112,12 @@ class Families:
 
     def is_left_behind(self, session_id: int) -> bool:
         """Tell whether a session's text is before nobody any more: compacted away, or reset."""
-        if self.kin(session_id).end_reason in _ENDED:
-            return True
-        return bool(self._children(session_id, _LEFT_BEHIND))
+        found = self._left_behind.get(session_id)
+        if found is None:
+            is_ended = self.kin(session_id).end_reason in _ENDED
+            found = is_ended or bool(self._children(session_id, _LEFT_BEHIND))
+            self._left_behind[session_id] = found
+        return found
 
     def _children(self, session_id: int, relations: tuple[Relation, ...]) -> list[int]:
         sql = _CHILDREN.format(relations=", ".join("?" * len(relations)))
