@@ -31,6 +31,7 @@ from core.search.tree import Node, all_of, any_of, describe, parted, sought_term
 from core.store.deadline import Deadline
 from core.types import Role, SearchPath, SearchRequest, SearchStep, Session, Sort
 
+_MOST_BESIDE = 10_000  # hits beside which nobody looks for more of them inside words
 EXACT, INSIDE, SOME = range(3)
 _NOTES = {EXACT: "", INSIDE: "inside words", SOME: "some of the words"}
 _CHANGED = "the indexes have changed since the page before this one: ask anew"
@@ -145,7 +146,7 @@ class Attempts:
         """
         first = self.tried[0]
         is_offered = first.number == EXACT and first.collector.total
-        if not is_offered or self._request.everything:
+        if not is_offered or self._request.everything or first.collector.total > _MOST_BESIDE:
             return
         inside = None if first.words is None else relax.inside_words(first.words)
         if first.words is None or inside is None:

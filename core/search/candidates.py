@@ -32,8 +32,8 @@ _TIME = {"newest": "k.at_ms DESC NULLS LAST, k.id DESC", "oldest": "k.at_ms NULL
 class Ranking:
     """Candidates by rank. `rows` yields those that match, and is lazy where they are checked.
 
-    `count` candidates are ranked; if there may be more, `floor` is the lowest id of those
-    that are, else 0.
+    `count` candidates are ranked; if there are more, `floor` is an id that those have no
+    lower one than, and the others a lower one; else 0.
     """
 
     rows: Iterator[Candidate]
@@ -75,11 +75,23 @@ class Asked:
         tail = f"{bound} ORDER BY {self._name}.rowid DESC"
         return self._matches(self._select(_columns("NULL")) + tail, limit)
 
+    def extent(self, most: int) -> tuple[int, int]:
+        """Return how many of the `most` candidates stored last there are, and their lowest id.
+
+        The id is 0 where there are no more than these.
+        """
+        found = f"{self._select('k.id AS id')} ORDER BY {self._name}.rowid DESC LIMIT {most + 1}"
+        sql = f"SELECT count(*), min(id) FROM ({found})"
+        count, lowest = next(self._rows(sql))
+        return (count, 0) if count <= most else (most, lowest + 1)
+
     def best(self, most: int, limit: int) -> Ranking:
         """Rank the `most` candidates stored last: the best of each tier first.
 
         They are looked up once: ranking them where they were counted before takes twice as long.
         """
+        if self._is_whole and self._checker is None:
+            return self._best_of_whole(most, limit)
         inner = f"{self._select(_columns(self._bm25))} ORDER BY {self._name}.rowid DESC"
         rows = self._rows(
             f"WITH h(id, tier, score, at_ms) AS MATERIALIZED ({inner} LIMIT {most})"
@@ -91,7 +103,32 @@ class Asked:
             return Ranking(iter(()), 0, 0)
         count, lowest = first[4:]
         candidates = (Candidate(*row[:4]) for row in chain((first,), rows))
-        return Ranking(self._matching(candidates, limit), count, lowest if count == most else 0)
+        has_more = count == most and next(self._below(lowest), None) is not None
+        return Ranking(self._matching(candidates, limit), count, lowest if has_more else 0)
+
+    def _best_of_whole(self, most: int, limit: int) -> Ranking:
+        """Rank without message_keys, which takes as long again, but for the best of them.
+
+        The index alone knows no tiers: where those leave too few of the best, all are joined.
+        """
+        match = (self.part.match,)
+        name, count = self._name, self.raw_count()
+        floor = 0
+        if count > most:
+            last = f"SELECT rowid FROM {name} WHERE {name} MATCH ? ORDER BY rowid DESC"
+            floor = int(self._db.execute(f"{last} LIMIT 1 OFFSET {most}", match).get) + 1
+        enough = 2 * limit
+        rows = self._db.execute(
+            f"WITH h(id, score) AS MATERIALIZED (SELECT rowid, {self._bm25} FROM {name}"
+            f" WHERE {name} MATCH ? AND rowid >= {floor} ORDER BY 2, 1 DESC LIMIT {enough})"
+            f" SELECT k.id, {TIER}, h.score, k.at_ms FROM h"
+            " CROSS JOIN message_keys AS k ON k.id = h.id ORDER BY 2, 3, 1 DESC",
+            match,
+        )
+        found: list[Candidate] = [Candidate(*row) for row in rows]
+        if count > enough and sum(row.tier == 0 for row in found) < limit:
+            return Ranking(self.ranked(limit, floor=floor), min(count, most), floor)
+        return Ranking(iter(found[:limit]), min(count, most), floor)
 
     def ranked(self, limit: int, *, floor: int) -> Iterator[Candidate]:
         """Yield matches with ids from `floor` on, the best of each tier first."""
@@ -120,6 +157,10 @@ class Asked:
         """Return a number that is another one once bm25 weighs with other averages."""
         sql = f"SELECT block FROM {self._name}_data WHERE id = {_AVERAGES}"
         return zlib.crc32(bytes(self._db.execute(sql).get))
+
+    def _below(self, lowest: int) -> Iterator[tuple[Any, ...]]:
+        bound = f" AND {self._name}.rowid < {lowest} LIMIT 1"
+        return self._rows(self._select("k.id") + bound)
 
     @property
     def _bm25(self) -> str:

@@ -94,7 +94,7 @@ class Collector:
         behind = _behind(place, sort)
         for number, tally in enumerate(self.tallies):
             if tally.part.index is not None:
-                is_whole = is_unnarrowed and tally.part.is_whole
+                is_whole = is_unnarrowed and tally.part.is_whole and place is None
                 asked = Asked(db, tally.part, both(where, behind), is_whole=is_whole)
                 self._asked.append(asked)
                 continue
@@ -240,18 +240,23 @@ class Collector:
             if not left:
                 tally.floor = UNRANKED
                 continue
-            best = asked.best(left, self._need)
-            ranked += ((row.tier, order, row) for row in best.rows)
-            tally.floor = best.floor
-            if best.floor and next(asked.newest(1, below=best.floor), None) is None:
-                tally.floor = 0
+            if self._fills(ranked):
+                count, tally.floor = asked.extent(left)
+            else:
+                best = asked.best(left, self._need)
+                ranked += ((row.tier, order, row) for row in best.rows)
+                count, tally.floor = best.count, best.floor
             if not tally.floor and not asked.is_checked:
-                tally.count, tally.is_all = best.count, True
-            left -= best.count
+                tally.count, tally.is_all = count, True
+            left -= count
         found = self._in_order(ranked)
         self.result.found = [*found, *self._older(self._need - len(found))]
         if any(tally.floor for tally in self._asked_tallies):
             self.result.ranked_scope = RANKED_HITS - left
+
+    def _fills(self, ranked: list[tuple[int, int, Candidate]], passed: int = 0) -> bool:
+        """Tell whether what later parts find comes behind what is looked for, whatever it is."""
+        return sum(tier == 0 for tier, _, _ in ranked) >= self._need + passed
 
     def _go_on(self, place: Place) -> None:
         """Find the hits behind a page: of the ranking as it was cut, then the older ones."""
@@ -264,7 +269,7 @@ class Collector:
         passed = place.shown if self._shown is None else len(self._shown)
         ranked: list[tuple[int, int, Candidate]] = []
         for order, (tally, asked) in enumerate(zip(self.tallies, self._asked, strict=False)):
-            if tally.floor != UNRANKED:
+            if tally.floor != UNRANKED and not self._fills(ranked, passed):
                 rows = asked.ranked(passed + self._need, floor=tally.floor)
                 ranked += ((row.tier, order, row) for row in rows)
         known = self._shown or ()
