@@ -1,4 +1,5 @@
-# make run · make test · make lint · make bench · make fuzz · make shots: each sets up all that it needs.
+# make run · make test · make lint · make bench · make bench-peers · make fuzz · make shots: each sets
+# up all that it needs.
 
 PYTHON ?= python3
 VENV := .venv
@@ -6,8 +7,9 @@ BIN := $(VENV)/bin
 NATIVE := $(wildcard native/fts5_cjk/*.c native/fts5_cjk/*.h) native/fts5_cjk/CMakeLists.txt
 READY := $(VENV)/.ready
 LAYOUT := $(VENV)/.layout
+PEERS := build/peers
 
-.PHONY: run test test-long lint format bench fuzz shots clean FORCE
+.PHONY: run test test-long lint format bench bench-peers fuzz shots clean FORCE
 
 run: $(READY)
 	@$(BIN)/backscroll $(ARGS)
@@ -30,6 +32,13 @@ format: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m tests.bench.run $(ARGS)
+
+# Another program's store, to be asked the questions of the benches: in an environment of its own,
+# without what else that program needs, and never in ours.
+bench-peers:
+	@test -x $(PEERS)/bin/python || $(PYTHON) -m venv $(PEERS)
+	@$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps hermes-agent==0.19.0
+	@$(PEERS)/bin/python -c "import hermes_state"
 
 fuzz: $(READY)
 	native/fts5_cjk/fuzz/run.sh $(or $(SECONDS),60)
