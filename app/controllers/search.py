@@ -5,7 +5,6 @@ from dataclasses import replace
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
 
-from app import formatting
 from app.controllers.filters import FilterController
 from app.controllers.hit_groups import Answer, answer
 from app.controllers.no_hits import NoHits
@@ -14,11 +13,10 @@ from app.controllers.search_links import SearchLinks, Ways
 from app.messages import describe
 from app.models.hits import HitsModel
 from app.tasks import TaskScope
-from app.text_ranges import one_line
 from app.view_state import ViewState
 from app.views.main_window import MainWindow
 from app.views.path_bar import PathBar
-from app.views.path_facts import AGAIN, STOP, Fact, Shown, result_facts
+from app.views.path_facts import AGAIN, Fact, Shown, result_facts, running_facts
 from core.errors import CoreError
 from core.history.messages import newest_message
 from core.store.store import Store
@@ -212,18 +210,15 @@ class SearchController(QObject):
 
     def _show_running(self) -> None:
         """Say that it takes longer than one is used to, and offer to stop it."""
-        if self._request is not None and self._request.everything:
-            words = self.tr("reading everything …")
-            if self.result is not None and self.result.messages_searched:
-                count = formatting.number(self.result.messages_searched)
-                words = self.tr("reading everything: more than %1 messages …").replace("%1", count)
-        else:
-            words = self.tr("still looking for “%1”").replace("%1", one_line(self.query))
-        facts = [Fact(words, gives_way=True), Fact(self.tr("Stop"), link=STOP)]
-        self._window.path_bar.show_path("searching", facts)
+        if self._request is not None:
+            facts = running_facts(self._request, self.result)
+            self._window.path_bar.show_path("searching", facts)
 
     def _stop(self) -> None:
         """Stop what runs; where it only went on from an answer, that answer is shown again."""
+        if self._tasks.running("search-more"):
+            self._tasks.cancel("search-more")
+            self._model.append([], complete=self._next is None)
         self._tasks.cancel("search")
         self._slow.stop()
         stopped, asked = self._request, self._answered
@@ -240,6 +235,8 @@ class SearchController(QObject):
     def _on_more_wanted(self) -> None:
         if self._answered is not None and self._next is not None:
             more = replace(self._answered, after=self._next)
+            if more.everything:
+                self._show_running()
             self._tasks.start("search-more", self._more(more))
 
     async def _more(self, request: SearchRequest) -> None:

@@ -172,6 +172,18 @@ def _links(result: SearchResult, shown: Shown) -> Iterator[Fact]:
         yield Fact(tr("Scan everything"), link=SCAN)
 
 
+def running_facts(request: SearchRequest, before: SearchResult | None) -> tuple[Fact, ...]:
+    """Return what is said while a search runs; `before` is the answer on the screen, if any."""
+    if not request.everything:
+        words = tr("still looking for “%1”").replace("%1", one_line(request.query))
+    elif before is not None and before.messages_searched:
+        count = formatting.number(before.messages_searched)
+        words = tr("reading everything: %1 messages and what was left out …").replace("%1", count)
+    else:
+        words = tr("reading everything …")
+    return Fact(words, gives_way=True), Fact(tr("Stop"), link=STOP)
+
+
 def import_facts(messages: int, fraction: float) -> tuple[Fact, ...]:
     """Return what can be searched while an import runs."""
     found = formatting.counted(messages, tr("%1 message"), tr("%1 messages"))

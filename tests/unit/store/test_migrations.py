@@ -71,6 +71,7 @@ def test_a_store_of_the_first_schema_keeps_what_it_holds_and_can_save_searches(
         db = store_at(tmp_path)
         assert db.pragma("user_version") == 1
         assert db.execute("SELECT count(*) FROM sqlite_schema WHERE name LIKE 'saved%'").get == 0
+        assert saved_searches.saved(db) == ()
         db.close()
     db = open_store(path_at(tmp_path), None)
     assert db.pragma("user_version") == 2
