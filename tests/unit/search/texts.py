@@ -66,7 +66,7 @@ def placed(random: Random, row: Row, sessions: list[Session]) -> Row:
     at_ms = int((FIRST_DAY + timedelta(minutes=minutes)).timestamp() * 1000)
     content = row.content
     if row.is_tool and random.random() < 0.08:
-        content = "lorem " * 1_400 + content  # more than the indexes hold of a tool row
+        content = ". " * 4_200 + content  # more than the indexes hold of a tool row
     return replace(
         row,
         content=content,
