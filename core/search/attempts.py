@@ -11,7 +11,8 @@ from core.errors import QueryError
 from core.search import relax
 from core.search.candidates import Asked
 from core.search.census import Counts
-from core.search.collect import Collector, Found
+from core.search.collect import Collector
+from core.search.found import Found
 from core.search.paging import Page
 from core.search.route import (
     Indexes,

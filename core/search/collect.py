@@ -6,60 +6,21 @@ The order of work is the newest hits, then their ranking, then the exact total.
 import heapq
 import zlib
 from collections.abc import Collection, Generator, Iterator
-from dataclasses import dataclass, field
 from itertools import islice
 
 import apsw
 
 from core.search.candidates import RANKED_HITS, Asked
 from core.search.check import Candidate
-from core.search.paging import Below, InRanking, Moment, Place, Position
+from core.search.found import UNRANKED, Collected, Found, Tally
+from core.search.paging import Below, InRanking, Moment, Place, behind, below
 from core.search.route import Part
 from core.search.scan import count_unread, reads_texts, scan
-from core.search.sql import EVERYTHING, Sql, both
+from core.search.sql import Sql, both
 from core.types import SearchPath, Sort
 
-UNRANKED = 1 << 62
 RECENT = 1_000
 """So many of the last messages are read before an index is asked for one character."""
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A hit before it is read: which message, found how, and where it stands."""
-
-    message_id: int
-    path: SearchPath
-    score: float | None
-    position: Position
-
-
-@dataclass(slots=True)
-class Tally:
-    """What is known of one part: `count` hits for sure, and all of them if `is_all`.
-
-    `floor` is the lowest id that was ranked, 0 when nothing was left out of the ranking, and
-    UNRANKED when everything was.
-    """
-
-    part: Part
-    count: int = 0
-    is_all: bool = False
-    floor: int = 0
-
-
-@dataclass(slots=True)
-class Collected:
-    """What was found so far; it is meant to be looked at after an interruption too.
-
-    `found` are the hits from the page on, in the order asked for, if `is_ordered`; before that
-    they are the newest ones. They are all that was asked for, or all there are, if `is_done`.
-    """
-
-    found: list[Found] = field(default_factory=list)
-    is_ordered: bool = False
-    is_done: bool = False
-    ranked_scope: int | None = None
 
 
 class Collector:
@@ -91,15 +52,14 @@ class Collector:
         self._shown = shown
         self._asked: list[Asked] = []
         self._scans: list[Generator[Candidate, None, None]] = []
-        behind = _behind(place, sort)
+        within = both(where, behind(place, sort))
         for number, tally in enumerate(self.tallies):
             if tally.part.index is not None:
                 is_whole = is_unnarrowed and tally.part.is_whole and place is None
-                asked = Asked(db, tally.part, both(where, behind), is_whole=is_whole)
-                self._asked.append(asked)
+                self._asked.append(Asked(db, tally.part, within, is_whole=is_whole))
                 continue
-            rest = both(where, behind, _below(place, number))
-            self._scans.append(self._tallied(tally, scan(db, tally.part, rest, sort)))
+            rows = scan(db, tally.part, both(within, below(place, number)), sort)
+            self._scans.append(self._tallied(tally, rows))
 
     def collect(self, *, by_id: bool) -> None:
         """Find the hits. `by_id` leaves them in the order stored, the newest first.
@@ -348,26 +308,3 @@ def _moment(row: Candidate, latest_first: bool) -> tuple[bool, int, int]:
     if latest_first:
         return row.at_ms is None, -at_ms, -row.message_id
     return row.at_ms is None, at_ms, row.message_id
-
-
-def _behind(place: Place | None, sort: Sort) -> Sql:
-    """Return the condition that a message comes behind the place in the order of time."""
-    if place is None or not isinstance(place.position, Moment):
-        return EVERYTHING
-    at_ms, message_id = place.position.at_ms, place.position.message_id
-    later = "<" if sort == "newest" else ">"
-    if at_ms is None:
-        return Sql(f"k.at_ms IS NULL AND k.id {later} ?", (message_id,))
-    return Sql(
-        f"(k.at_ms {later} ? OR k.at_ms IS NULL OR (k.at_ms = ? AND k.id {later} ?))",
-        (at_ms, at_ms, message_id),
-    )
-
-
-def _below(place: Place | None, part: int) -> Sql:
-    """Return the condition that a scanned message of a part comes behind the place."""
-    if place is None or not isinstance(place.position, Below) or part > place.position.part:
-        return EVERYTHING
-    if part < place.position.part:
-        return Sql("false")
-    return Sql("k.id < ?", (place.position.message_id,))

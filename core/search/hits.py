@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import apsw
 
 from core.history.sessions import sessions_by_id
-from core.search.collect import Found
+from core.search.found import Found
 from core.search.scope import Scope, session_in
 from core.search.snippet import Snippet, make_snippet
 from core.search.sql import places

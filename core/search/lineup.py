@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import apsw
 
 from core.search.attempts import Attempt, Attempts
-from core.search.collect import Found
+from core.search.found import Found
 from core.search.hits import read_hits
 from core.search.scope import session_in
 from core.search.sql import Sql, both

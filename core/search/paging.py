@@ -20,7 +20,8 @@ from threading import Lock
 from typing import Any
 
 from core.errors import QueryError
-from core.types import SearchRequest
+from core.search.sql import EVERYTHING, Sql
+from core.types import SearchRequest, Sort
 
 _MOST_CHARS = 512
 _REMEMBERED = 64  # rankings; one of 20,000 ids takes 160 kB, one of a page 160 bytes
@@ -148,6 +149,29 @@ def place_of(request: SearchRequest) -> Place | None:
     if question != _question(request):
         raise QueryError("this page belongs to another question: ask that one, or begin anew")
     return place
+
+
+def behind(place: Place | None, sort: Sort) -> Sql:
+    """Return the condition that a message comes behind the place in the order of time."""
+    if place is None or not isinstance(place.position, Moment):
+        return EVERYTHING
+    at_ms, message_id = place.position.at_ms, place.position.message_id
+    later = "<" if sort == "newest" else ">"
+    if at_ms is None:
+        return Sql(f"k.at_ms IS NULL AND k.id {later} ?", (message_id,))
+    return Sql(
+        f"(k.at_ms {later} ? OR k.at_ms IS NULL OR (k.at_ms = ? AND k.id {later} ?))",
+        (at_ms, at_ms, message_id),
+    )
+
+
+def below(place: Place | None, part: int) -> Sql:
+    """Return the condition that a scanned message of a part comes behind the place."""
+    if place is None or not isinstance(place.position, Below) or part > place.position.part:
+        return EVERYTHING
+    if part < place.position.part:
+        return Sql("false")
+    return Sql("k.id < ?", (place.position.message_id,))
 
 
 def _written(position: Position) -> tuple[str | int | None, ...]:

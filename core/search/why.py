@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from core.search.attempts import INSIDE, SOME, Attempt
 from core.search.check import Texts
-from core.search.collect import Tally
+from core.search.found import Tally
 from core.search.route import Check, Indexes
 from core.store.indexes import CJK
 
