@@ -4,29 +4,18 @@
 
 Runs on the standard library and that package alone; nothing of this program is imported, and
 nothing of it is in the environment. The corpus comes in by the package's own calls, once.
-QUESTIONS is a JSON object: `searches` (a list of terms), `runs`, `window`. The last line that
-it prints is JSON: for each term [median ms, p95 ms, hits], and the same for window and list.
+The first line it prints is the package's version. Then each line of QUESTIONS, a JSON list,
+is answered by a line with [milliseconds, how many came]: ["search", term], ["window", session]
+(20 messages around its middle) or ["list"] (the 50 newest sessions).
 """
 
 import importlib.metadata
 import json
-import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
-
-
-def timed(work: Callable[[], Any], runs: int) -> list[float]:
-    """Return [median, 95th percentile, length of what came] in ms, after two more runs."""
-    times, found = [], []
-    for _ in range(runs + 2):
-        began = time.perf_counter()
-        found = work()
-        times.append((time.perf_counter() - began) * 1000)
-    times = sorted(times[2:])
-    return [statistics.median(times), times[int(len(times) * 0.95)], len(found)]
 
 
 def messages(path: Path) -> Iterator[dict[str, Any]]:
@@ -77,28 +66,33 @@ def store_of(state: Any, corpus: Path, folder: Path) -> Any:
     return state.SessionDB(path)
 
 
+def works(db: Any, question: list[str]) -> Callable[[], Any]:
+    """Return the call that answers a question."""
+    match question:
+        case ["search", term]:
+            return lambda: db.search_messages(term, limit=20)
+        case ["window", session]:
+            rows = db.get_messages(session)
+            anchor = rows[len(rows) // 2]["id"]
+            return lambda: db.get_messages_around(session, anchor, window=20)["window"]
+        case _:
+            return lambda: db.list_sessions_rich(limit=50, order_by_last_active=True)
+
+
 def main() -> None:
-    """Answer the questions of the standard input."""
+    """Answer the questions of the standard input, line by line."""
     import hermes_state
 
     corpus, folder = Path(sys.argv[1]), Path(sys.argv[2])
     folder.mkdir(parents=True, exist_ok=True)
-    questions = json.load(sys.stdin)
     db = store_of(hermes_state, corpus, folder)
-    runs = questions["runs"]
-    found: dict[str, Any] = {"version": importlib.metadata.version("hermes-agent")}
-    found["searches"] = {
-        term: timed(lambda term=term: db.search_messages(term, limit=20), runs)
-        for term in questions["searches"]
-    }
-    session = questions["window"]
-    rows = db.get_messages(session)
-    anchor = rows[len(rows) // 2]["id"]
-    around = timed(lambda: db.get_messages_around(session, anchor, window=20)["window"], runs)
-    found["window"] = around
-    found["list"] = timed(lambda: db.list_sessions_rich(limit=50, order_by_last_active=True), runs)
+    print(json.dumps(importlib.metadata.version("hermes-agent")), flush=True)
+    for line in sys.stdin:
+        work = works(db, json.loads(line))
+        began = time.perf_counter()
+        found = work()
+        print(json.dumps([(time.perf_counter() - began) * 1000, len(found)]), flush=True)
     db.close()
-    print(json.dumps(found))
 
 
 if __name__ == "__main__":
