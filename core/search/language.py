@@ -155,8 +155,11 @@ class _Parser:
 
     def _field(self, lexeme: Lexeme) -> Field | None:
         """Return the field typed, None where it is text."""
+        values = lexeme.values[:MAX_TERMS]
+        if len(values) < len(lexeme.values):
+            self.repairs.append(f"only the first {MAX_TERMS} alternatives of a field are read")
         try:
-            return read_field(lexeme.name, lexeme.values, self._now)
+            return read_field(lexeme.name, values, self._now)
         except QueryError as error:
             text = lexeme.text
             said = text if len(text) <= _SAID_CHARS else f"{text[:_SAID_CHARS]}…"

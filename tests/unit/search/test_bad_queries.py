@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from core.search.language import MAX_CHARS, parse
 from core.search.run import search
+from core.search.term import FIELD_NAMES
 from core.search.tree import fields
 from core.types import Role, SearchRequest
 from tests.unit.store.making import message, store_at, store_messages
@@ -91,6 +92,20 @@ def test_a_megabyte_is_answered_at_once_and_said_to_be_cut(db, typed):
     assert result.complete
     if typed.strip("\0"):
         assert f"only the first {MAX_CHARS:,} characters are read" in result.repairs
+
+
+@pytest.mark.parametrize("rest", ["", " here", " OR here", " NOT here"])
+@pytest.mark.parametrize("name", FIELD_NAMES)
+def test_the_largest_fields_are_within_sqlites_limits(db, name, rest):
+    value = {"role": "user", "before": "1h", "after": "1h"}.get(name, "a{}")
+    values = ",".join(value.format(n) for n in range(600))
+    result = search(db, SearchRequest(f"{name}:{values}"[:1_900] + rest))
+    assert result.complete
+    assert "only the first 64 alternatives of a field are read" in result.repairs
+    many = " OR ".join(f"{name}:{value.format(n)}" for n in range(80))
+    assert search(db, SearchRequest(f"({many}){rest}")).complete
+    nested = "(" * 16 + "".join(f"{name}:{value.format(n)} OR x{n}) AND y{n} " for n in range(16))
+    assert search(db, SearchRequest(nested + rest)).complete
 
 
 _PARTS = ["a", "x", " ", '"', "(", ")", "-", "*", "AND", "OR", "NOT", "订", "role:", "user", ","]
