@@ -110,6 +110,8 @@ def set_up(
     for option, value in SECURITY.items():
         if db.config(option, value) != value:
             raise StoreError(f"SQLite refuses the security option {option}")
+    # Before the first read: another process may just be tidying up behind its last connection.
+    db.set_busy_timeout(BUSY_TIMEOUT_MS)
     if not is_new:
         _require_ours(db)
     for pragma in (*RECIPE, cache):

@@ -4,6 +4,7 @@ import os
 import stat
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import apsw
@@ -64,6 +65,24 @@ def test_a_setting_that_does_not_hold_closes_the_way_in(path, monkeypatch):
     monkeypatch.setattr(recipe, "RECIPE", (recipe.Pragma("secure_delete", "ON", 7),))
     with pytest.raises(StoreError, match="secure_delete"):
         open_writer(path, tokenizer=None)
+
+
+@pytest.mark.parametrize("way", [open_reader, open_writer])
+def test_opening_waits_for_who_holds_the_whole_file(path, way):
+    """As the first to come does while it reads the log, and the last to go while it clears up."""
+    holder = apsw.Connection(str(path))
+    holder.pragma("locking_mode", "exclusive")
+    holder.execute("BEGIN IMMEDIATE; COMMIT")
+    with pytest.raises(apsw.BusyError):
+        apsw.Connection(str(path)).pragma("application_id")
+    leaving = threading.Timer(0.3, holder.close)
+    leaving.start()
+
+    db = way(path, tokenizer=None)
+
+    assert db.pragma("application_id") == recipe.APPLICATION_ID
+    db.close()
+    leaving.join()
 
 
 def test_sql_cannot_load_a_library(path):
