@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import apsw
 
 from core.errors import AmbiguousError, NotFoundError, QueryError
+from core.history.bodies import clean
 from core.history.sessions import session_by_id, session_by_ref
 from core.recall.families import Asking, Families
 from core.recall.link import place_of
@@ -19,6 +20,7 @@ MOST_AROUND = 20
 
 MOST_EXCLUDED = 20
 MOST_SECONDS = 60.0
+_FAR = 1 << 62  # a time that lies beyond all others
 _SORTS = ("relevance", "newest", "oldest")
 
 
@@ -51,6 +53,7 @@ def asked(db: apsw.Connection, request: RecallRequest) -> Asked:
     """
     warnings: list[str] = []
     families = Families(db)
+    request = _storable(request)
     session, around = request.session, request.around
     if session is not None:
         place = place_of(session)
@@ -76,6 +79,22 @@ def asked(db: apsw.Connection, request: RecallRequest) -> Asked:
     )
     asking = Asking(db, families, current.id if current else None)
     return Asked(bounded, families, asking, excluded, tuple(warnings))
+
+
+def _storable(request: RecallRequest) -> RecallRequest:
+    """Return the request with texts and times that SQLite can hold."""
+    return replace(
+        request,
+        query=clean(request.query),
+        session=None if request.session is None else clean(request.session),
+        around=None if request.around is None else clean(request.around),
+        sources=tuple(map(clean, request.sources)),
+        projects=tuple(map(clean, request.projects)),
+        exclude_sessions=tuple(map(clean, request.exclude_sessions)),
+        current_session=None if request.current_session is None else clean(request.current_session),
+        since_ms=None if request.since_ms is None else _between(-_FAR, request.since_ms, _FAR),
+        until_ms=None if request.until_ms is None else _between(-_FAR, request.until_ms, _FAR),
+    )
 
 
 def _between(least: int, value: int, most: int) -> int:

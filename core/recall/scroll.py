@@ -11,7 +11,8 @@ from core.recall.asked import Asked
 from core.recall.caps import capped
 from core.recall.link import link
 from core.recall.window import window
-from core.types import MessageState, RecallResult, Session
+from core.search.snippet import make_snippet
+from core.types import Message, MessageState, RecallMatch, RecallResult, Session
 
 _SHOWN = (MessageState.ACTIVE, MessageState.COMPACTED, MessageState.OFF_BRANCH)
 
@@ -49,16 +50,26 @@ def scroll(
         warnings = (
             f"the message {uid} is not in {named.ref} but in {session.ref}, of the same lineage",
         )
+    anchor = next(each for each in around.messages if each.id == message_id)
     result = RecallResult(
         session=session,
         lineage=asked.root_ref(session),
         link=link(session, uid),
+        match=_match(session, anchor),
         messages=tuple(map(capped, around.messages)),
         before=around.before,
         after=around.after,
         is_whole=True,
     )
     return result, warnings
+
+
+def _match(session: Session, anchor: Message) -> RecallMatch:
+    snippet = make_snippet((), [anchor.content])
+    model = anchor.model or session.model
+    return RecallMatch(
+        anchor.uid, anchor.role, snippet.text, snippet.marks, anchor.created_at_ms, model
+    )
 
 
 def _place(

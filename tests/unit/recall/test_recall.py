@@ -1,12 +1,13 @@
 """The rules of recall that no recorded case tells of."""
 
 import time
+from contextlib import suppress
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core.errors import AmbiguousError, NotFoundError, QueryError
+from core.errors import AmbiguousError, CoreError, NotFoundError, QueryError
 from core.history.sessions import session_by_ref
 from core.recall.link import link, place_of
 from core.recall.recall import recall
@@ -309,6 +310,8 @@ def test_scrolling_tells_what_remains_on_each_side(db):
     (result,) = recall(db, RecallRequest(session="s", around="m50", window=99)).results
     assert len(result.messages) == 41
     assert (result.before, result.after) == (30, 29)
+    assert (result.match.message, result.match.role) == ("m50", Role.USER)
+    assert (result.match.snippet, result.match.marks) == ("x", ())
 
 
 def test_a_preview_is_what_a_person_asked_first(db):
@@ -456,3 +459,44 @@ def test_the_recorded_present_is_not_needed(db):
     say(db, "past", at_ms=1)
     say(db, "never")
     assert refs(recall(db, RecallRequest(limit=10))) == ["future", "past", "never"]
+
+
+TEXTS = st.text() | st.sampled_from(
+    ["s1", "m1", "\ud800", "\0", "a/b", "backscroll://session/", "#"]
+)
+
+
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    query=TEXTS,
+    session=st.none() | TEXTS,
+    around=st.none() | TEXTS,
+    current=st.none() | TEXTS,
+    excluded=st.lists(TEXTS, max_size=3),
+    names=st.lists(TEXTS, max_size=2),
+    times=st.tuples(st.none() | st.integers(), st.none() | st.integers()),
+    window=st.integers(),
+    limit=st.integers(),
+)
+def test_whatever_is_asked_is_answered_or_refused_in_words(
+    db, query, session, around, current, excluded, names, times, window, limit
+):
+    if db.execute("SELECT count(*) FROM sessions").get == 0:
+        say(db, "s1", "kestrel s1 # a/b", at_ms=1_000, title="backscroll")
+    request = RecallRequest(
+        query=query,
+        session=session,
+        around=around,
+        current_session=current,
+        exclude_sessions=tuple(excluded),
+        sources=tuple(names),
+        projects=tuple(names),
+        since_ms=times[0],
+        until_ms=times[1],
+        window=window,
+        limit=limit,
+    )
+    with suppress(CoreError):
+        assert recall(db, request).complete
