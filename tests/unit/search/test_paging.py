@@ -137,6 +137,25 @@ def test_pages_go_on_past_300(db, sort):
     assert totals == [700, 700, 700]
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("sort", SORTS)
+def test_pages_go_on_past_20_000(db, sort):
+    every = [f"m{n}" for n in range(20_500)]
+    for start in range(0, len(every), 500):
+        some = every[start : start + 500]
+        store_messages(db, *(message(uid, f"kestrel {uid[-1]} " * (len(uid) - 1)) for uid in some))
+    first = ask(db, "kestrel", sort=sort, limit=1_000)
+    assert first.ranked_scope == (20_000 if sort == "relevance" else None)
+    late = iter(range(100))
+    seen, totals = read_on(
+        db, first, "kestrel",
+        lambda: store_messages(db, message(f"late{next(late)}", "kestrel " * 30)),
+        sort=sort, limit=1_000,
+    )  # fmt: skip
+    assert sorted(seen) == sorted(every)
+    assert set(totals) == {20_500}
+
+
 def test_a_page_behind_the_ranking_goes_on_newest_first(db, monkeypatch):
     monkeypatch.setattr(collect, "RANKED_HITS", 10)
     store_messages(db, *(message(f"m{n}", "kestrel " * (n % 7 + 1)) for n in range(40)))

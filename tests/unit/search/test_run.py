@@ -602,6 +602,32 @@ def test_a_deadline_within_the_ranking_leaves_the_newest(db, monkeypatch):
     assert 3 <= result.total_hits < 30
 
 
+def test_a_deadline_within_a_scan_leaves_what_indexes_found_and_where_to_go_on(
+    tmp_path, monkeypatch
+):
+    db = store_at(tmp_path, cjk=False)
+    store_messages(db, *(message(f"m{n}", "kestrel " * (n + 1)) for n in range(4)))
+    store_messages(db, message("cjk", "订阅 kestrel", role=Role.TOOL))
+    real = collect.scan
+
+    def endless(db, part, where, sort):
+        list(db.execute(_ENDLESS))
+        yield from real(db, part, where, sort)
+
+    for sort in ("relevance", "newest"):
+        whole = ask(db, "kestrel", sort=sort)
+        assert len(found(whole)) == 5
+        monkeypatch.setattr(collect, "scan", endless)
+        cut = ask(db, "kestrel", sort=sort, deadline_s=0.4)
+        monkeypatch.setattr(collect, "scan", real)
+        assert (cut.complete, cut.reason, cut.total_is_exact) == (False, QUERY_TIMEOUT, False)
+        assert cut.total_hits == 4
+        assert found(cut) == [uid for uid in found(whole) if uid != "cjk"]
+        if sort == "relevance":
+            assert found(ask(db, "kestrel", after=cut.next)) == ["cjk"]
+    db.close()
+
+
 def test_a_deadline_before_the_first_attempt_is_an_answer_too(db):
     store_messages(db, message("m", "kestrel"))
     result = ask(db, "kestrel", deadline_s=0.0)
