@@ -8,7 +8,7 @@ from app.controllers.drawing import Drawing
 from app.controllers.opened import Opened
 from app.models.transcript import Transcript
 from app.render import cost
-from app.render.item import Far
+from app.render.item import Read
 from app.render.stretch import Text
 from core.history.messages import message_piece
 
@@ -31,13 +31,11 @@ class ReadingOn(QObject):
             return
         offset = self._transcript.offset_wanted(key, behind_far=behind_far)
         if offset is not None:
-            read = await self._piece(text, offset, cost.PIECE_CHARS)
+            room = min(cost.PIECE_CHARS, self._transcript.room_for(text, offset))
+            read = await self._piece(text, offset, room)
             if not read:
                 return
-            if self._transcript.goes_far(key, behind_far=behind_far):
-                self._transcript.add_far(key, offset, await _first_piece(text, read))
-            else:
-                self._transcript.put_text(text, read)
+            self._transcript.add_piece(key, offset, await _first_piece(text, read))
         await self._drawing.now()
 
     async def show_end(self, key: str) -> None:
@@ -49,7 +47,7 @@ class ReadingOn(QObject):
         read = await self._piece(text, start, text.length - start)
         if read:
             last = (await asyncio.to_thread(text.pieces, read))[-1]
-            self._transcript.put_far(key, Far(text.length - len(last), (last,)))
+            self._transcript.put_far(key, Read(text.length - len(last), (last,)))
             await self._drawing.now()
 
     async def show_around(self, key: str, target: int) -> None:
@@ -57,6 +55,10 @@ class ReadingOn(QObject):
         text = self._transcript.text(key)
         if text is None or self._transcript.shows(key, target):
             return
+        if self._transcript.open_fold(key):
+            await self._drawing.now()
+            if self._transcript.shows(key, target):
+                return
         start = max(self._transcript.head_end(key), target - _CONTEXT_CHARS)
         read = await self._piece(text, start, cost.PIECE_CHARS + _CONTEXT_CHARS)
         if not read:
@@ -68,7 +70,7 @@ class ReadingOn(QObject):
         if start + len(piece) <= target:  # what stands before it is slow to lay out
             start, read = target, read[target - start :]
             piece = await _first_piece(text, read)
-        self._transcript.put_far(key, Far(start, (piece,)))
+        self._transcript.put_far(key, Read(start, (piece,)))
 
     async def _piece(self, text: Text, offset: int, chars: int) -> str:
         """Return whole characters of a text from `offset` on, `chars` of them at most."""

@@ -1,10 +1,9 @@
 """How far the long texts of the open conversation are shown."""
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 from app.render import folded
-from app.render.item import Far, Item
+from app.render.item import Item, Read
 from app.render.page import Page
 from app.render.stretch import Text
 from core.types import Message
@@ -22,26 +21,6 @@ class LongTexts:
     def message_of(self, key: str) -> Message | None:
         """Return the message that an item's key names."""
         raise NotImplementedError
-
-    def put_text(self, text: Text, more: str) -> None:
-        """Add what was read on of a message's content."""
-        content = text.loaded + more
-
-        def longer(messages: Iterable[Message]) -> tuple[Message, ...]:
-            return tuple(
-                replace(each, content=content, truncated=len(content) < each.content_length)
-                if each.id == text.message_id and each.content == text.loaded
-                else each
-                for each in messages
-            )
-
-        page = self.page
-        self.page = replace(
-            page,
-            messages=longer(page.messages),
-            opening=longer(page.opening),
-            resolution=longer(page.resolution),
-        )
 
     def text(self, key: str) -> Text | None:
         """Return a text of a loaded message by its key; None when it is not loaded."""
@@ -66,37 +45,44 @@ class LongTexts:
         stretches = [item.shows for item in self.items if item.shows is not None]
         return any(each[0] == key and each[1] <= at < each[2] for each in stretches)
 
-    def goes_far(self, key: str, *, behind_far: bool) -> bool:
-        """Tell whether the next piece is kept as what is shown further on."""
-        return behind_far or self.page.pieces.get(key, 0) + 1 >= MOST_PIECES
-
     def offset_wanted(self, key: str, *, behind_far: bool) -> int | None:
-        """Show one more piece of a text; return the offset to read on from, None if it is here.
-
-        Only the beginning is shown piece by piece from what is loaded.
-        """
-        text = self.text(key)
-        if text is None:
+        """Show one more piece of what is loaded of a text, or return where to read on from."""
+        text, far = self.text(key), self.page.far.get(key)
+        if text is None or (behind_far and far is None):
             return None
-        if behind_far:
-            return self.page.far[key].end if key in self.page.far else None
+        if behind_far and far is not None:
+            return far.end
         end = self.head_end(key)
-        if self.goes_far(key, behind_far=False):
-            return end
         count = self.page.pieces.get(key, 0) + 1
+        if end >= len(text.loaded) or count >= MOST_PIECES:
+            return end
         self.page = replace(self.page, pieces={**self.page.pieces, key: count})
-        return len(text.loaded) if end >= len(text.loaded) and end < text.length else None
+        return None
 
-    def add_far(self, key: str, start: int, piece: str) -> None:
-        """Show a piece behind what is shown further on; the first ones go when they are many."""
+    def room_for(self, text: Text, offset: int) -> int:
+        """Return how many characters lie between `offset` and what is shown further on."""
+        far = self.page.far.get(text.key)
+        return (text.length if far is None or far.start <= offset else far.start) - offset
+
+    def add_piece(self, key: str, start: int, piece: str) -> None:
+        """Show a piece behind what is shown of a text.
+
+        When there are many the next ones are kept apart, and the first of those go again.
+        """
+        near = self.page.near.get(key, Read(start, ()))
         far = self.page.far.get(key)
+        is_near = start == near.end and (far is None or start < far.start)
+        if is_near and len(near.pieces) < MOST_PIECES:
+            pieces = Read(near.start, (*near.pieces, piece))
+            self.page = replace(self.page, near={**self.page.near, key: pieces})
+            return
         if far is None or far.end != start:
-            far = Far(start, ())
-        pieces = (*far.pieces, piece)
-        if len(pieces) > MOST_PIECES:
-            far, pieces = Far(far.start + len(pieces[0]), ()), pieces[1:]
-        self.put_far(key, Far(far.start, pieces))
+            far = Read(start, ())
+        first, pieces_on = far.start, (*far.pieces, piece)
+        if len(pieces_on) > MOST_PIECES:
+            first, pieces_on = first + len(pieces_on[0]), pieces_on[1:]
+        self.put_far(key, Read(first, pieces_on))
 
-    def put_far(self, key: str, far: Far) -> None:
+    def put_far(self, key: str, far: Read) -> None:
         """Show a stretch of a text apart from its beginning, instead of another one."""
         self.page = replace(self.page, far={**self.page.far, key: far})

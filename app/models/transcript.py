@@ -104,6 +104,19 @@ class Transcript(LongTexts):
 
     # The reader's choices
 
+    def open_fold(self, key: str) -> bool:
+        """Unfold what holds a text; tells whether it was folded."""
+        message = self.message_of(key)
+        if message is None or any(item.shows and item.shows[0] == key for item in self.items):
+            return False
+        kinds = ("th",) if key.startswith("th") else ("t", "m")
+        for item in self.items:
+            is_its = message.id in item.message_ids and item.key.rstrip("0123456789.") in kinds
+            if is_its:
+                self.choose(item.key, "fold")
+                return True
+        return False
+
     def unfold(self, message_id: int) -> bool:
         """Take back what the reader folded of a message; tells whether there was anything."""
         choices = dict(self.page.choices)

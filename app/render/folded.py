@@ -92,7 +92,7 @@ def _text(
     scene: Scene, message: Message, line: tuple[str, str, str, str], text: Text
 ) -> list[Item]:
     image, name, told, ink = line
-    holds_match = bool(scene.marker(text.loaded[:_SEARCHED_CHARS])) or text.key in scene.far
+    holds_match = bool(scene.marker(text.loaded[:_SEARCHED_CHARS]))
     is_open = holds_match != scene.chose(text.key, "fold")
     is_anchor = message.id == scene.anchor_id and text.part == CONTENT
     family = scene.style.cjk_family(text.loaded[: cost.PIECE_CHARS]) if is_open else ""
@@ -146,8 +146,7 @@ def tool(scene: Scene, key: str, use: ToolUse, message: Message) -> list[Item]:
     )
     sheet = scene.sheet(key, on_ground=is_anchor)
     result = content_of(use.result) if use.result is not None else None
-    is_far = result is not None and result.key in scene.far
-    by_match = is_far or tool_line.holds_match(scene, use)
+    by_match = tool_line.holds_match(scene, use)
     is_open = by_match != scene.chose(key, "fold")
     row = _row(
         scene,

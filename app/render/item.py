@@ -45,8 +45,8 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Far:
-    """Consecutive pieces of a long text, shown although what is before them may not be.
+class Read:
+    """Consecutive pieces that were read on of a long text.
 
     `start` is where the first begins in the text, in characters.
     """
@@ -66,7 +66,8 @@ class Scene:
 
     `choices` are what the reader did to items by key: `fold` (toggled against its own
     default), `open`, `whole`, `raw`, `anyway`. `pieces` are how many pieces of a long text
-    are shown beyond the first, by `text_key`, `far` what of it is shown further on.
+    that is loaded are shown beyond the first, by `text_key`; `near` is what was read on behind
+    that, `far` what is shown further on, with a gap before it.
     `call_texts` is set when a text is looked for in the conversation: every match is then
     marked once, where it is read, and it gives the texts of a call that are looked through.
     """
@@ -78,7 +79,8 @@ class Scene:
     model: str = ""
     choices: Mapping[str, frozenset[str]] = field(default_factory=dict)
     pieces: Mapping[str, int] = field(default_factory=dict)
-    far: Mapping[str, Far] = field(default_factory=dict)
+    near: Mapping[str, Read] = field(default_factory=dict)
+    far: Mapping[str, Read] = field(default_factory=dict)
     call_texts: Callable[[ToolCall], list[str]] | None = None
 
     @property

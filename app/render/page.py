@@ -5,11 +5,11 @@ only those.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from app.render import blocks, gist, message, safe_text, words
-from app.render.item import Far, Item, Scene
+from app.render.item import Item, Read, Scene
 from app.render.runs import Run
 from app.render.style import GUTTER_PX, Style, gap, icon, link, pad
 from app.render.words import translate
@@ -41,7 +41,8 @@ class Page:
     reading: bool = False
     choices: Mapping[str, frozenset[str]] = field(default_factory=dict)
     pieces: Mapping[str, int] = field(default_factory=dict)
-    far: Mapping[str, Far] = field(default_factory=dict)
+    near: Mapping[str, Read] = field(default_factory=dict)
+    far: Mapping[str, Read] = field(default_factory=dict)
 
     @property
     def head(self) -> tuple[Message, ...]:
@@ -81,7 +82,7 @@ def build(page: Page, scene: Scene, kept: Kept) -> tuple[tuple[Item, ...], Kept]
         kept: from the rendering before; a message that did not change is taken from it.
     """
     scene = replace(scene, anchor_id=page.anchor_id, choices=page.choices, pieces=page.pieces)
-    scene = replace(scene, far=page.far)
+    scene = replace(scene, near=page.near, far=page.far)
     results = _results(page.messages + page.tail if page.reading else page.messages)
     maker = _Maker(page, scene, kept, results)
     made: list[Item] = [] if page.messages else [_nothing(scene.style)]
@@ -114,6 +115,12 @@ def _results(messages: tuple[Message, ...]) -> dict[str, Message]:
     return results
 
 
+def _by_key(page: Page) -> Iterator[tuple[str, object]]:
+    """Yield what the reader did to items and texts."""
+    for each in (page.choices, page.pieces, page.near, page.far):
+        yield from each.items()
+
+
 class _Maker:
     """Makes the items of messages, or takes them from the rendering before."""
 
@@ -126,7 +133,7 @@ class _Maker:
         self._results = results
         self._merged = {each.id for each in results.values()}
         self._choices: dict[int, list[tuple[str, object]]] = {}
-        for key, chosen in (*page.choices.items(), *page.pieces.items(), *page.far.items()):
+        for key, chosen in _by_key(page):
             owner = _OWNER.match(key)
             if owner:
                 self._choices.setdefault(int(owner[1]), []).append((key, chosen))

@@ -80,13 +80,16 @@ class Piece:
 
 def pieces_of(scene: Scene, text: Text) -> list[Piece]:
     """Return the pieces of a text that are shown, at least one."""
-    far = scene.far.get(text.key)
+    near, far = scene.near.get(text.key), scene.far.get(text.key)
     stop = text.length if far is None else far.start
     count = scene.shown_of(text.key)
     head = text.pieces(text.loaded[:stop], count + 1, head_ranges(scene, text.loaded[:stop]))
     made: list[Piece] = []
     at = 0
     for shown in head[:count]:
+        made.append(Piece(text, at, shown))
+        at += len(shown)
+    for shown in near.pieces if near is not None and near.start == at else ():
         made.append(Piece(text, at, shown))
         at += len(shown)
     if at < stop:

@@ -12,6 +12,7 @@ from PySide6.QtTest import QTest
 from app.controllers.context import ContextController
 from app.tasks import TaskScope
 from app.views.conversation_pane import ConversationPane
+from app.views.transcript_text import selected_text
 from core.history.append import Batch, append
 from core.history.sources import ensure_source
 from core.sources.records import MessageRecord, SessionRecord, SourceIdentity
@@ -139,6 +140,12 @@ class Open:
         modifier = Qt.KeyboardModifier.NoModifier if step > 0 else shift
         QTest.keyClick(self.bar.field, Qt.Key.Key_Return, modifier)
         await self.settled()
+
+    def text_shown(self) -> str:
+        """All text of the document, as it is stored."""
+        cursor = QTextCursor(self.view.document())
+        cursor.select(QTextCursor.SelectionType.Document)
+        return selected_text(cursor)
 
     def message_of_match(self) -> int:
         """The id of the message whose match is the current one."""
