@@ -118,7 +118,7 @@ class _Finding:
         self._ends_at = limit.at
         wanted = replace(self._wanted, deadline_s=max(0.0, limit.remaining_s))
         self.search = search(self._db, wanted, self._walk)
-        if self._lineup is not None:
+        if self._lineup is not None and not self.is_complete:
             self.choice.take(self._lineup.first())  # as far as the walk did not come
         titles = [each.id for each in self.search.title_matches]
         self.choice.take_titled(in_time(self._db, request, titles))
@@ -127,7 +127,7 @@ class _Finding:
         """Take hits until there is enough, or as far as there is time."""
         self._lineup = lineup
         if limit.remaining_s <= 0:
-            self.is_complete = not lineup.goes_on
+            self.is_complete = False
             return
         try:
             self.choice.take(lineup.first())

@@ -19,7 +19,8 @@ from tests.bench import generator, measuring, vocabulary
 from tests.bench.measuring import ROOT, Row
 
 BENCHES = {
-    name: f"tests.bench.bench_{name}" for name in ("import", "search", "limits", "sizes", "peers")
+    name: f"tests.bench.bench_{name}"
+    for name in ("import", "search", "recall", "limits", "sizes", "peers")
 }
 PAGE = ROOT / "docs" / "BENCHMARKS.md"
 START, END = "<!-- make bench: {} messages -->", "<!-- end -->"
