@@ -167,6 +167,30 @@ def check_any(answer):
                 assert each.reasoning_length == 300 * len("plain ")
 
 
+def check_view(forest, result):
+    """The window and the ends of a result, by a walk over all that was told."""
+    name, anchor = result.session.native_id, result.link.rpartition("#")[2]
+    place = {told.uid: at for at, told in enumerate(forest.told)}
+    visible = [told for told in forest.told if name in told.sessions and told.state in VISIBLE]
+    spoken = [told.uid for told in visible if told.role != Role.TOOL]
+    window = [
+        *[uid for uid in spoken if place[uid] < place[anchor]][-5:],
+        anchor,
+        *[uid for uid in spoken if place[uid] > place[anchor]][:5],
+    ]
+    assert [each.uid for each in result.messages] == window
+    said = [told.uid for told in visible if told.uid in spoken and told.text.strip()]
+    opening = [uid for uid in said[:3] if place[uid] < place[window[0]]]
+    assert [each.uid for each in result.opening] == opening
+    resolution = [uid for uid in said[-3:] if place[uid] > place[window[-1]]]
+    assert [each.uid for each in result.resolution] == resolution
+    places = [place[told.uid] for told in visible]
+    assert result.before == sum(each < place[window[0]] for each in places)
+    assert result.after == sum(each > place[window[-1]] for each in places)
+    for each in (*result.opening, *result.messages, *result.resolution):
+        assert each.number == sum(at < place[each.uid] for at in places) + 1
+
+
 def test_discover_tells_each_lineage_once_and_nothing_again(case):
     random, db, forest = case
     asks = random.choice([None, *forest.sessions])
@@ -217,9 +241,8 @@ def test_discover_tells_each_lineage_once_and_nothing_again(case):
             assert each.content.strip()
             assert each.role in (Role.USER, Role.ASSISTANT)
         assert all(len(each.content) <= WINDOW_CHARS for each in result.messages)
-        assert len(result.messages) <= 11
-        assert len(result.opening) <= 3
-        assert len(result.resolution) <= 3
+        if result.match.message is not None:
+            check_view(forest, result)
         if result.match.role is not None:
             told = told_by_uid[result.match.message]
             assert "kestrel" in told.text

@@ -4,12 +4,13 @@ import time
 
 import pytest
 
+from core.recall.recall import recall
 from core.search.language import parse
 from core.search.run import search
 from core.search.snippet import find_marks
-from core.types import Role, SearchRequest, ToolCall
+from core.types import INDEX_NAMES, RecallRequest, Role, SearchRequest, ToolCall
 from tests.unit.search import cases
-from tests.unit.store.making import message, store_messages
+from tests.unit.store.making import message, state, store_messages, verify_indexes
 
 PUBLIC = cases.read("public_cases.jsonl")
 HERMES = cases.read("hermes_cases.jsonl")
@@ -31,11 +32,7 @@ HERMES_OTHERWISE = {
     "H102": {"hits": [1, 3]},
 }
 
-PLAIN = [
-    case
-    for case in HERMES.values()
-    if case["kind"] == "search"
-]
+PLAIN = [case for case in HERMES.values() if case["kind"] == "search"]
 
 OPERATORS = """ * ** " "" ' ( ) (( AND OR NOT NEAR( ^ {x}:y "half \\ """
 ALSO_RUN = {
@@ -137,6 +134,7 @@ def test_s20_a_giant_token_hides_nothing(db):
     )
     assert ids(search(db, SearchRequest("zebrafinch"))) == ["M1"]
     assert ids(search(db, SearchRequest("kingfisher"))) == ["M2"]
+    verify_indexes(db, tuple(name for name in INDEX_NAMES if state(db, name) == "ready"))
 
 
 def test_s21_text_behind_a_nul_is_found(db):
@@ -144,6 +142,8 @@ def test_s21_text_behind_a_nul_is_found(db):
     for query in ("omega", "部署", "alpha"):
         (hit,) = search(db, SearchRequest(query)).hits
         assert [hit.snippet[slice(*mark)] for mark in hit.marks] == [query]
+    (result,) = recall(db, RecallRequest(session="s")).results
+    assert result.opening[0].content == "alpha\0omega 部署"
 
 
 def test_s22_filters_come_before_the_limit(db):
