@@ -89,19 +89,21 @@ def deadlines(db: apsw.Connection) -> Iterator[Row]:
 def scans(db: apsw.Connection) -> Iterator[Row]:
     """Hold the check of all indexes, and reading tool rows, against their seconds."""
     messages = db.execute("SELECT count(*) FROM message_keys").get
-    median, _ = timed(lambda: check(db), 3)
-    budget = CHECK_S * 3 * max(0.1, messages / 1e6)
+    took = timed(lambda: check(db), 3)
+    budget = CHECK_S * max(0.1, messages / 1e6)
     yield Row(
-        "check of all indexes", f"{median / 1000:.2f} s", f"≤ {budget:.1f} s",
-        median <= budget * 1000,
-    )  # fmt: skip
-    request = SearchRequest("nowhere::->", roles=(Role.TOOL,), deadline_s=600)
+        "check of all indexes",
+        f"{took.median / 1000:.2f} s (CPU {took.cpu / 1000:.2f})",
+        f"≤ {budget:.1f} s",
+        took.median <= budget * 1000,
+    )
+    request = SearchRequest("<~>", roles=(Role.TOOL,), deadline_s=600)
     found = search(db, request)
-    median, _ = timed(lambda: search(db, request), 3)
-    per = median / 1000 * SCANNED / found.messages_searched
+    took = timed(lambda: search(db, request), 3)
+    per = took.median / 1000 * SCANNED / found.messages_searched
     yield Row(
         f"reading {found.messages_searched:,} tool rows",
-        f"{median / 1000:.2f} s, {per:.2f} s for {SCANNED:,}",
+        f"{took.median / 1000:.2f} s (CPU {took.cpu / 1000:.2f}), {per:.2f} s for {SCANNED:,}",
         f"≤ {SCAN_S:.0f} s for {SCANNED:,}",
         per <= SCAN_S and found.complete and not found.total_hits,
     )

@@ -64,7 +64,7 @@ class Bench:
 
     def place(self, name: str, budget_ms: float, request: RecallRequest) -> Row:
         """Hold an answer that searches nothing against its budget."""
-        median, slow = timed(lambda: self.recall(request))
+        median, slow, _ = timed(lambda: self.recall(request))
         return Row(
             name,
             f"{median:.2f} ms (p95 {slow:.2f})",

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import apsw
 
@@ -35,17 +35,30 @@ class Row:
     ok: bool | None = None
 
 
-def timed(work: Callable[[], Any], runs: int = RUNS) -> tuple[float, float]:
-    """Return (median, 95th percentile) in milliseconds, after two runs that do not count."""
+class Timing(NamedTuple):
+    """What a piece of work takes, in milliseconds; `cpu` is a median, and no load adds to it."""
+
+    median: float
+    slow: float  # the 95th percentile
+    cpu: float
+
+    def __str__(self) -> str:
+        return f"{self.median:.2f} ms (p95 {self.slow:.2f}, CPU {self.cpu:.2f})"
+
+
+def timed(work: Callable[[], Any], runs: int = RUNS) -> Timing:
+    """Time some runs, after two that do not count."""
     for _ in range(2):
         work()
-    times = []
+    wall, cpu = [], []
     for _ in range(runs):
-        started = time.perf_counter()
+        started, spent = time.perf_counter(), time.process_time()
         work()
-        times.append((time.perf_counter() - started) * 1000)
-    times.sort()
-    return statistics.median(times), times[min(len(times) - 1, int(len(times) * 0.95))]
+        wall.append((time.perf_counter() - started) * 1000)
+        cpu.append((time.process_time() - spent) * 1000)
+    wall.sort()
+    slow = wall[min(len(wall) - 1, int(len(wall) * 0.95))]
+    return Timing(statistics.median(wall), slow, statistics.median(cpu))
 
 
 def peak_mb() -> float:
