@@ -33,6 +33,9 @@ from core.types import (
 GRACE_S = 0.2
 """What showing what was found may take when the time for finding it is over."""
 
+TITLE_SHARE = 0.25
+"""How much of the time the look for a title may take: it is quick, and the hits matter more."""
+
 TITLE_CHARS = 300
 """The most characters of a title that a match shows."""
 
@@ -94,6 +97,7 @@ class _Finding:
         names_roles = _names_roles(request.query)
         self.choice = Choice(db, asked)
         self.is_complete = True
+        self._ends_at = time.monotonic() + request.deadline_s
         self._db = db
         self._asked = asked
         self._lineup: Lineup | None = None
@@ -113,10 +117,10 @@ class _Finding:
     def find(self) -> None:
         """Find as many lineages as are looked for, or all there are."""
         request = self._asked.request
-        with self._within(request.deadline_s) as limit:
+        with self._within(request.deadline_s * TITLE_SHARE):
             self.choice.take_titled(titled(self._db, self._asked), most=1)
-        self._ends_at = limit.at
-        wanted = replace(self._wanted, deadline_s=max(0.0, limit.remaining_s))
+        remaining_s = self._ends_at - time.monotonic()
+        wanted = replace(self._wanted, deadline_s=max(0.0, remaining_s))
         self.search = search(self._db, wanted, self._walk)
         if self._lineup is not None and not self.is_complete:
             self.choice.take(self._lineup.first())  # as far as the walk did not come
