@@ -11,6 +11,7 @@ from core.recall.asked import Asked
 from core.recall.kinds import automatic
 from core.recall.link import link
 from core.search.scope import has_role, of_places
+from core.search.snippet import make_snippet
 from core.search.sql import EVERYTHING, Sql, both
 from core.store.deadline import Deadline
 from core.store.keys import ORIGIN_BITS, ORIGIN_MASK
@@ -136,7 +137,7 @@ def preview(db: apsw.Connection, session: Session) -> str:
     for origin in (_IS_PERSON, "true"):
         found = db.execute(_FIRST.format(origin=origin), (session.id,)).get
         if found is not None:
-            line = " ".join(found.split())
+            line = make_snippet((), [found]).text
             return line if len(line) <= PREVIEW_CHARS else f"{line[: PREVIEW_CHARS - 1]}…"
     return ""
 

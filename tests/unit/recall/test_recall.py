@@ -318,7 +318,11 @@ def test_a_preview_is_what_a_person_asked_first(db):
     told = (
         message("1", "be nice", origin=Origin.INJECTED),
         message("2", "an undone thought", state=MessageState.REWOUND),
-        message("3", "Why is\n\tthe sky   blue, and why is the sea not red, tell me?" + "y" * 99),
+        message(
+            "3",
+            "\x1b[31mWhy\x1b[0m is\n\tthe sky   blue, and why is the sea not red, tell me?"
+            + "y" * 99,
+        ),
     )
     store_session(db, "s", *told)
     (result,) = recall(db, RecallRequest()).results
