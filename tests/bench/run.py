@@ -56,7 +56,7 @@ def main() -> int:
     parser.add_argument("--messages", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "bench")
-    parser.add_argument("--only", choices=sorted(BENCHES))
+    parser.add_argument("--only", choices=sorted(BENCHES), nargs="+", default=list(BENCHES))
     parser.add_argument("--write", action="store_true", help="keep the table in docs/BENCHMARKS.md")
     args = parser.parse_args()
     machine = measuring.machine()
@@ -64,7 +64,7 @@ def main() -> int:
     store = args.folder / f"store-{args.messages}"
     rows: list[Row] = []
     for name, module in BENCHES.items():
-        if args.only in (None, name):
+        if name in args.only:
             print(f"measuring {name} ...", file=sys.stderr)
             rows += [Row(**row) for row in measuring.in_own_process(module, made, store)]
     text = f"{machine}\n\n{measuring.table(rows)}\n"
