@@ -48,6 +48,7 @@ class Finding(QObject):
         self._wanted: Sought | None = None
         self._entries: list[MessageMatches] = []
         self._sums: list[int] = [0]
+        self._numbers: tuple[int, ...] = ()
         self._is_whole = False
         self._at: At | None = None
         self._awaited = 0
@@ -61,7 +62,7 @@ class Finding(QObject):
     @property
     def numbers(self) -> tuple[int, ...]:
         """The numbers of the messages that match, as far as they were counted."""
-        return tuple(entry.number for entry in self._entries)
+        return self._numbers
 
     @property
     def place(self) -> tuple[int, int]:
@@ -77,7 +78,7 @@ class Finding(QObject):
         self._reset()
 
     def _reset(self) -> None:
-        self._entries, self._sums, self._is_whole = [], [0], False
+        self._entries, self._sums, self._numbers, self._is_whole = [], [0], (), False
         self._at, self._awaited = None, 0
 
     def find(self, text: str) -> None:
@@ -138,6 +139,7 @@ class Finding(QObject):
     def _take(self, found: Found) -> None:
         self._entries += found.messages
         self._sums = list(accumulate((entry.matches for entry in self._entries), initial=0))
+        self._numbers = tuple(entry.number for entry in self._entries)
         self._is_whole = found.is_whole
 
     def _go_on(self) -> None:

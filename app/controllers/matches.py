@@ -53,7 +53,12 @@ class Matches(QObject):
             self.found = Found()
 
     def fill(self) -> None:
-        """Read the hits, or the prompts where nothing was searched for."""
+        """Read the hits, or the prompts where nothing was searched for.
+
+        Many hits that are known already are not read again for each step to another window.
+        """
+        if self.found.next is None and len(self.found.hits) > outline.HITS_READ:
+            return
         if self._opened.session is not None:
             self._is_reading = True
             self._tasks.start("context-outline", self._fill(self._opened.session))

@@ -39,6 +39,8 @@ class Rail(QWidget):
         super().__init__(parent)
         self._state = RailState()
         self._view = (0.0, 0.0)
+        self._ticks_of: tuple[RailState, int] | None = None
+        self._ticks: list[int] = []
         self.setFixedWidth(WIDTH)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Expanding)
         self.setAccessibleName(self.tr("Place in the conversation"))
@@ -109,8 +111,8 @@ class Rail(QWidget):
             return
         middle = self.width() / 2
         self._paint_track(painter, middle)
-        for number in self._state.hits:
-            self._paint_tick(painter, middle, number)
+        for y in self._tick_rows():
+            self._paint_tick(painter, middle, y)
         if self._state.anchor is not None:
             self._paint_box(painter, middle, self._state.anchor, "accent", _ANCHOR)
         self._paint_view(painter, middle)
@@ -130,8 +132,14 @@ class Rail(QWidget):
             painter.drawRoundedRect(rect, 2, 2)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
 
-    def _paint_tick(self, painter: QPainter, middle: float, number: int) -> None:
-        y = round(self.height_of(number + 0.5))
+    def _tick_rows(self) -> list[int]:
+        """Return the heights of the hits, each once: thousands of them share few pixels."""
+        if self._ticks_of != (self._state, self.height()):
+            self._ticks_of = (self._state, self.height())
+            self._ticks = sorted({round(self.height_of(hit + 0.5)) for hit in self._state.hits})
+        return self._ticks
+
+    def _paint_tick(self, painter: QPainter, middle: float, y: int) -> None:
         width, height = _TICK
         rect = QRectF(middle - width / 2, y - height // 2, width, height)
         painter.fillRect(rect.adjusted(-0.5, -0.5, 0.5, 0.5), theme.color("mark"))
