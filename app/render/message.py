@@ -95,7 +95,7 @@ def _body(scene: Scene, sheet: Sheet, piece: Piece) -> str:
 
     text, anyway = piece.shown, scene.chose(sheet.key, "anyway")
     trial = scene.sheet(sheet.key, on_ground=sheet.on_ground, family=sheet.cjk_family)
-    found = list(scene.marker(text))
+    found = list(scene.marker(text)) if scene.is_finding else []
     if scene.is_finding and not found:
         trial.marker = no_marks
     try:
@@ -103,7 +103,10 @@ def _body(scene: Scene, sheet: Sheet, piece: Piece) -> str:
     except markdown.TooHeavyError:
         reason = translate("viewer", "Shown as plain text: formatting it would take too long.")
         return _unformatted(scene, sheet, piece, reason, "" if anyway else words.render_anyway())
-    hides = trial.found != len(found) if scene.is_finding else bool(found) and not trial.matches
+    if scene.is_finding:
+        hides = trial.found != len(found)
+    else:
+        hides = not trial.matches and bool(scene.marker(text))
     if hides and not anyway:
         reason = translate("viewer", "Shown as written: the match is in what formatting hides.")
         return _unformatted(scene, sheet, piece, reason, translate("viewer", "show formatted"))

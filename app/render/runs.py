@@ -163,6 +163,8 @@ def _piece(text: str, css: str, href: str, odd: re.Pattern[str], tokens: Tokens)
 
 
 def _escaped(text: str, css: str, odd: re.Pattern[str], tokens: Tokens) -> str:
+    if text.isprintable() and _OURS not in text:  # the one odd character that is printable
+        return _plain(text)
     parts: list[str] = []
     at = 0
     for found in odd.finditer(text):
