@@ -94,7 +94,7 @@ class ContextController(QObject):
         if loaded is None or loaded.window is None:
             return
         self._begin(loaded, query, asked)
-        self._transcript.open_window(loaded.window, loaded.bookends)
+        self._transcript.open_window(loaded.window, loaded.bookends, loaded.reset_seq)
         await self._show_opened()
         message = self._transcript.message(message_id)
         if query and message is not None:
@@ -105,7 +105,7 @@ class ContextController(QObject):
         if loaded is None:
             return
         self._begin(loaded, "", None)
-        self._transcript.open_reading(loaded.bookends)
+        self._transcript.open_reading(loaded.bookends, loaded.reset_seq)
         await self._show_opened()
 
     async def _load_around(self, message_id: int) -> bool:
@@ -117,7 +117,7 @@ class ContextController(QObject):
         loaded = await self._opened.read(load_hit, message_id, session.id)
         if loaded is None or loaded.window is None:
             return False
-        self._transcript.open_window(loaded.window, loaded.bookends)
+        self._transcript.open_window(loaded.window, loaded.bookends, loaded.reset_seq)
         await self._drawing.now(Wish(centre=message_id))
         self.anchor_moved.emit(message_id, session.id, self._opened.query)
         return True

@@ -6,7 +6,7 @@ import apsw
 
 from app.models.transcript import STEP, Side
 from core.history.lineage import Lineage, lineage
-from core.history.sessions import session_by_id
+from core.history.sessions import reset_cutoff, session_by_id
 from core.recall.window import bookends, more, opening, window
 from core.types import Bookends, Message, Session, Window
 
@@ -21,6 +21,7 @@ class Loaded:
     window: Window | None
     bookends: Bookends
     family: Lineage
+    reset_seq: int = 0
 
 
 def load_hit(db: apsw.Connection, message_id: int, session_id: int) -> Loaded:
@@ -32,7 +33,8 @@ def load_hit(db: apsw.Connection, message_id: int, session_id: int) -> Loaded:
     found = window(db, message_id, session_id=session_id)
     session = found.session
     found = replace(found, messages=_with_their_calls(db, session.id, found.messages))
-    return Loaded(session, found, bookends(db, session.id), lineage(db, session.id))
+    ends, family = bookends(db, session.id), lineage(db, session.id)
+    return Loaded(session, found, ends, family, reset_cutoff(db, session.id))
 
 
 def load_more(db: apsw.Connection, session_id: int, side: Side, seq: int) -> tuple[Message, ...]:
@@ -71,4 +73,5 @@ def load_session(db: apsw.Connection, session_id: int) -> Loaded:
         NotFoundError: there is no such session.
     """
     ends = opening(db, session_id)
-    return Loaded(session_by_id(db, session_id), None, ends, lineage(db, session_id))
+    session, family = session_by_id(db, session_id), lineage(db, session_id)
+    return Loaded(session, None, ends, family, reset_cutoff(db, session_id))

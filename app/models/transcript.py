@@ -37,8 +37,11 @@ class Transcript(LongTexts):
 
     # Loading
 
-    def open_window(self, window: Window, bookends: Bookends) -> None:
-        """Hold a window around its anchor, with the session's first and last messages."""
+    def open_window(self, window: Window, bookends: Bookends, reset_seq: int = 0) -> None:
+        """Hold a window around its anchor, with the session's first and last messages.
+
+        Messages up to `reset_seq` were taken from the model by a reset.
+        """
         self._start(
             Page(
                 total=bookends.total,
@@ -46,10 +49,11 @@ class Transcript(LongTexts):
                 opening=bookends.opening,
                 resolution=bookends.resolution,
                 anchor_id=window.anchor_id,
+                reset_seq=reset_seq,
             )
         )
 
-    def open_reading(self, bookends: Bookends) -> None:
+    def open_reading(self, bookends: Bookends, reset_seq: int = 0) -> None:
         """Hold a session's first messages to read on from, and its last ones in full."""
         last = bookends.opening[-1].number if bookends.opening else 0
         rest = tuple(each for each in bookends.resolution if each.number > last)
@@ -63,6 +67,7 @@ class Transcript(LongTexts):
                 opening=bookends.opening[:3],
                 resolution=rest,
                 reading=True,
+                reset_seq=reset_seq,
             )
         )
 

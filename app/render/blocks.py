@@ -7,7 +7,8 @@ from app.render.sheet import Sheet, Spot
 from app.render.style import link
 from app.render.words import translate
 
-TABLE = '<table width="100%" cellspacing="0" cellpadding="0"'
+BARE = 'cellspacing="0" cellpadding="0"'
+TABLE = f'<table width="100%" {BARE}'
 
 
 def paragraph(sheet: Sheet, runs: list[Run], *, top: int = 8, css: str = "") -> str:

@@ -30,7 +30,8 @@ class Page:
 
     `messages` are consecutive. `opening` and `resolution` are shown as far as `messages`
     does not hold them: as one-line rows around a hit, in full when `reading` from the start
-    (then only the resolution stands apart).
+    (then only the resolution stands apart). A reset took the messages up to `reset_seq` from
+    the model.
     """
 
     total: int = 0
@@ -39,6 +40,7 @@ class Page:
     resolution: tuple[Message, ...] = ()
     anchor_id: int | None = None
     reading: bool = False
+    reset_seq: int = 0
     choices: Mapping[str, frozenset[str]] = field(default_factory=dict)
     pieces: Mapping[str, int] = field(default_factory=dict)
     near: Mapping[str, Read] = field(default_factory=dict)
@@ -93,7 +95,11 @@ def build(page: Page, scene: Scene, kept: Kept) -> tuple[tuple[Item, ...], Kept]
     elif page.reading and page.hidden_after and page.messages[0].number == 1:
         made.append(_label(scene.style, "opening", len(page.messages), page.total))
     made.extend(_gap(scene.style, GAP_BEFORE, page.hidden_before))
+    before = 0
     for each in page.messages:
+        if 0 < before <= page.reset_seq < each.seq:
+            made.append(_reset(scene.style))
+        before = each.seq
         made.extend(maker.message(each))
     made.extend(_gap(scene.style, GAP_AFTER, page.hidden_after))
     if page.tail:
@@ -199,6 +205,21 @@ def _label(style: Style, which: str, count: int, total: int) -> Item:
         f'font-size:1px;line-height:1px"></td></tr></table></td></tr></table>'
     )
     return Item(key=which, html=html)
+
+
+def _reset(style: Style) -> Item:
+    """Return the line between what a reset took from the model and what came after it."""
+    tokens = style.tokens
+    edge = f'<td width="50%" style="padding:9px 24px 0 24px"><table width="100%" {blocks.BARE}>'
+    edge += f'<tr><td style="border-top:1px solid {tokens.line2};font-size:1px"></td></tr>'
+    edge += "</table></td>"
+    said = translate("viewer", "Reset: the model no longer had what stands above")
+    html = (
+        f"{blocks.TABLE}><tr>{edge}"
+        f'<td align="center" style="padding:0;white-space:nowrap;{style.caption()}">{said}</td>'
+        f"{edge}</tr></table>"
+    )
+    return Item(key="reset", html=html)
 
 
 def _gap(style: Style, key: str, hidden: int) -> list[Item]:

@@ -77,6 +77,12 @@ def list_sessions(
     return SessionPage(sessions, following, _total(db, wanted, conditions, bindings))
 
 
+def reset_cutoff(db: apsw.Connection, session_id: int) -> int:
+    """Return the `seq` up to which a reset took a session's messages from the model, 0 if none."""
+    found = db.execute("SELECT reset_cutoff_seq FROM sessions WHERE id = ?", (session_id,)).get
+    return int(found or 0)
+
+
 def session_by_id(db: apsw.Connection, session_id: int) -> Session:
     """Return the session of a row of this store.
 

@@ -195,6 +195,27 @@ def test_a_message_out_of_the_ordinary_is_labelled(said, scene, state, word):
     assert word in texts(items)
 
 
+def test_the_line_of_a_reset_stands_where_it_was(said, scene):
+    messages = tuple(said(n, USER, f"part {n}", seq=n) for n in (1, 2, 3))
+
+    def order(reset_seq):
+        return keys(pages.build(Page(3, messages, reset_seq=reset_seq), scene, {})[0])
+
+    assert order(2) == ["m1", "m2", "reset", "m3"]
+    assert order(0) == order(3) == ["m1", "m2", "m3"]
+
+
+@pytest.mark.parametrize("state", [MessageState.REWOUND, MessageState.COMPACTED])
+def test_folded_messages_are_labelled_too(said, scene, state):
+    messages = (
+        said(1, Role.SYSTEM, "rules", state=state),
+        said(2, TOOL, "found", state=state, tool_call_id="c"),
+    )
+    items, _ = pages.build(Page(2, messages), scene, {})
+
+    assert [state.value in texts([item]) for item in items] == [True, True]
+
+
 def test_a_cut_message_offers_the_rest(said, scene):
     message = said(1, ASSISTANT, "x " * 2_000, content_length=9_000, truncated=True)
     items, _ = pages.build(Page(1, (message,)), scene, {})
