@@ -252,15 +252,15 @@ def _step_document(step: SearchStep) -> Document:
 
 
 def _result_document(result: RecallResult, found: SearchResult | None) -> Document:
-    session = result.session
-    at_ms = result.match.created_at_ms if result.match else None
+    session, match = result.session, result.match
+    at_ms = match.created_at_ms if match else None
     return {
         "session": session.ref,
         "title": session.title,
         "source": session.source,
         "kind": session.kind.value,
         "project": session.project,
-        "model": session.model,
+        "model": (match.model if match else None) or session.model,
         "when": _iso(at_ms or session.last_active_at_ms or session.started_at_ms),
         "started_at_ms": session.started_at_ms,
         "last_active_at_ms": session.last_active_at_ms,
@@ -268,7 +268,7 @@ def _result_document(result: RecallResult, found: SearchResult | None) -> Docume
         "lineage": result.lineage,
         "parent": session.parent_ref,
         "link": result.link,
-        "match": _match_document(result.match, found) if result.match else None,
+        **(_match_document(match, found) if match else _NO_MATCH),
         "preview": result.preview,
         "detail": "full" if result.is_whole else "anchor",
         "before": result.before,
@@ -280,15 +280,25 @@ def _result_document(result: RecallResult, found: SearchResult | None) -> Docume
 
 
 def _match_document(match: RecallMatch, found: SearchResult | None) -> Document:
+    """Return what matched, under the names that a hit of `search` has."""
     return {
         "message": match.message,
         "role": match.role.value if match.role else None,
         "snippet": match.snippet,
         "marks": [list(mark) for mark in match.marks],
         "created_at_ms": match.created_at_ms,
-        "model": match.model,
         "why": why_matched(match, found),
     }
+
+
+_NO_MATCH: Document = {
+    "message": None,
+    "role": None,
+    "snippet": "",
+    "marks": [],
+    "created_at_ms": None,
+    "why": "",
+}
 
 
 def why_matched(match: RecallMatch, found: SearchResult | None) -> str:

@@ -241,10 +241,8 @@ def _cut_message(message: Document, room: int) -> Document:
 
 def _bounded_result(result: Document) -> Document:
     short = {key: value if key in SECTIONS else _cut(key, value) for key, value in result.items()}
-    if short.get("match"):
-        length = len(short["match"]["snippet"])
-        marks = [mark for mark in short["match"]["marks"] if mark[1] <= length]
-        short["match"] = {**short["match"], "marks": marks}
+    length = len(short["snippet"])
+    short["marks"] = [mark for mark in short["marks"] if mark[1] <= length]
     return short
 
 

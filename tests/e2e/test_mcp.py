@@ -91,8 +91,8 @@ def test_a_word_of_two_characters_is_recalled(filled, mode):
     assert found["search_path"] in ("cjk", "fts5+cjk")
     (result,) = found["results"]
     assert (result["session"], result["title"]) == ("s1", "电影订阅")
-    assert result["match"]["message"] == "m1"
-    marks = [result["match"]["snippet"][a:b] for a, b in result["match"]["marks"]]
+    assert result["message"] == "m1"
+    marks = [result["snippet"][a:b] for a, b in result["marks"]]
     assert marks == ["订阅"]
     assert [m["message"] for m in result["messages"]] == ["m1", "m2"]
     assert result["link"] == "backscroll://session/s1#m1"
@@ -112,7 +112,7 @@ def test_each_language_is_found_and_read_on(demo):
     async def work(agent):
         for query, title in titles.items():
             first = (await agent.search(query=query))["results"][0]
-            anchor = first["match"]["message"]
+            anchor = first["message"]
             around = await agent.search(session=first["session"], around=anchor, window=2)
             assert first["title"] == title
             assert around["mode"] == "scroll"
@@ -499,7 +499,7 @@ def test_calls_at_the_same_time_are_all_answered(filled):
     found = as_agent(filled, work)
 
     assert {query: answer["query"] for query, answer in found.items()} == {q: q for q in found}
-    assert found["漓"]["results"][0]["match"]["message"] == "m2"
+    assert found["漓"]["results"][0]["message"] == "m2"
 
 
 def test_a_call_given_up_leaves_the_server_ready(filled):

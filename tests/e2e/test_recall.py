@@ -11,7 +11,8 @@ HEAD = {
 }  # fmt: skip
 RESULT = {
     "session", "title", "source", "kind", "project", "model", "when", "started_at_ms",
-    "last_active_at_ms", "message_count", "lineage", "parent", "link", "match", "preview",
+    "last_active_at_ms", "message_count", "lineage", "parent", "link", "message", "role",
+    "snippet", "marks", "created_at_ms", "why", "preview",
     "detail", "before", "after", "opening", "messages", "resolution",
 }  # fmt: skip
 CONTROLS = set("\x00\x1b\x07\x7f\x9b\u202e\u2066\ufeff")
@@ -50,9 +51,8 @@ def test_the_document_has_the_shape_of_the_contract(demo):
         assert len(result["messages"]) <= 1
         assert result["opening"] == result["resolution"] == []
     for result in found["results"]:
-        match = result["match"]
-        assert match["why"]
-        assert all(match["snippet"][a:b] == "订阅" for a, b in match["marks"])
+        assert result["why"]
+        assert all(result["snippet"][a:b] == "订阅" for a, b in result["marks"])
         assert result["link"].startswith("backscroll://session/")
 
 
@@ -122,7 +122,7 @@ def test_filters_narrow_and_exclusions_leave_out(demo):
     assert one["session"] not in [r["session"] for r in without["results"]]
     assert without["left_out"]["excluded"] == 1
     assert {r["source"] for r in codex["results"]} == {"codex"}
-    assert [r["match"]["role"] for r in tools["results"]] == ["tool"]
+    assert [r["role"] for r in tools["results"]] == ["tool"]
     assert old["results"] == []
     assert old["hint"]
 

@@ -60,11 +60,11 @@ def messages(draw):
 def results(draw):
     name = draw(texts())
     match = {"message": name, "role": "user", "snippet": draw(texts()), "marks": [[0, 1], [2, 3]],
-             "created_at_ms": 1, "model": draw(texts()), "why": "It matches."}  # fmt: skip
+             "created_at_ms": 1, "why": "It matches."}  # fmt: skip
     made = {"session": name, "title": draw(texts()), "lineage": name, "parent": name,
-            "link": f"backscroll://session/{name}", "match": draw(st.none() | st.just(match)),
+            "link": f"backscroll://session/{name}", "model": draw(texts()),
             "preview": draw(texts()), "before": 3, "after": 0}  # fmt: skip
-    return made | {section: draw(st.lists(messages(), max_size=4)) for section in SECTIONS}
+    return made | match | {section: draw(st.lists(messages(), max_size=4)) for section in SECTIONS}
 
 
 @st.composite
@@ -142,16 +142,16 @@ def assert_is_whole_or_can_be_read_on(message, original):
 
 
 def test_a_long_title_is_cut_and_marks_stay_within_the_snippet():
-    match = {"snippet": "a" * 5_000, "marks": [[0, 3], [4_000, 4_100]]}
-    result = {"session": "s", "title": "t" * 5_000, "match": match}
+    result = {"session": "s", "title": "t" * 5_000}
+    result |= {"snippet": "a" * 5_000, "marks": [[0, 3], [4_000, 4_100]]}
     result |= {section: [] for section in SECTIONS}
 
     (short,) = bounded({"mode": "discover", "results": [result]})["results"]
 
     assert len(short["title"]) <= 250
     assert short["title"].endswith("t…")
-    assert short["match"]["snippet"].endswith("a…")
-    assert short["match"]["marks"] == [[0, 3]]
+    assert short["snippet"].endswith("a…")
+    assert short["marks"] == [[0, 3]]
 
 
 def test_what_is_short_enough_is_left_as_it_is():
