@@ -189,6 +189,39 @@ def labels(widget):
     return [text for _, _, text in sorted(spots)]
 
 
+def test_where_there_is_little_room_minor_facts_go_and_what_one_can_press_stays_whole(
+    qtbot, themed
+):
+    bar = PathBar()
+    qtbot.addWidget(bar)
+    bar.resize(960, 36)
+    with qtbot.waitExposed(bar):
+        bar.show()
+    facts = [
+        Fact("in 181,240 messages", strong="0 hits"),
+        Fact("8.2 ms", minor=True),
+        Fact("covers 100 %", minor=True),
+        Fact("complete", minor=True),
+        Fact("not searched: 2 rewound messages, 312 very long messages", gives_way=True),
+        *(Fact(words, link=words) for words in ("Include", "Scan everything", "Why?")),
+    ]
+
+    sorts = [(each, each) for each in ("newest", "relevance", "oldest")]
+
+    bar.show_path("fts5+cjk", facts, sorts, "newest")
+    qtbot.waitUntil(lambda: bar.links["Why?"].width() >= bar.links["Why?"].sizeHint().width())
+    narrow = [each.text() for each in bar.findChildren(Text) if each.isVisible()]
+    whole = [each.width() >= each.sizeHint().width() for each in bar.links.values()]
+    bar.resize(1440, 36)
+    bar.grab()
+    wide = [each.text() for each in bar.findChildren(Text) if each.isVisible()]
+
+    assert not {"8.2 ms", "covers 100 %", "complete"} & set(narrow)
+    assert whole == [True, True, True]
+    assert {"8.2 ms", "covers 100 %", "complete"} <= set(wide)
+    assert "covers 100 %" in bar.accessibleDescription()
+
+
 def test_zero_hits_say_what_was_tried_and_what_was_left_out(qtbot, themed):
     view = ZeroHitsView()
     qtbot.addWidget(view)
