@@ -148,7 +148,7 @@ class Finding(QObject):
             near = bisect_left(self._entries, self._from, key=lambda entry: entry.number)
             if near < len(self._entries) or self._is_whole:
                 self._go((near % len(self._entries), 0), near == len(self._entries))
-        elif self._awaited and (self._is_whole or not self._is_last_known(self._awaited)):
+        if self._awaited and (self._is_whole or not self._is_last_known(self._awaited)):
             step, self._awaited = self._awaited, 0
             self.step(step)
 

@@ -13,6 +13,7 @@ from app.views.outline_view import WIDTH as OUTLINE_WIDTH
 from app.views.outline_view import OutlineView
 from app.views.parts import Text
 from app.views.rail import Rail
+from app.views.transcript_text import selected_text
 from app.views.transcript_view import TranscriptView
 
 FOLD_BELOW_PX = 1180
@@ -73,9 +74,11 @@ class ConversationPane(QWidget):
         return found
 
     def open_find(self) -> None:
-        """Show the find bar, with the selected words in it when they are on one line."""
-        chosen = self.transcript.textCursor().selectedText()
-        self.find_bar.open_bar(chosen if chosen and "\u2029" not in chosen else "")
+        """Show the find bar, with the selected words in it when they are of one paragraph."""
+        cursor = self.transcript.textCursor()
+        is_in_one = "\u2029" not in cursor.selectedText()
+        chosen = " ".join(selected_text(cursor).split()) if is_in_one else ""
+        self.find_bar.open_bar(chosen)
 
     def go_to_opening(self) -> None:
         """Show the top of what is loaded: the opening."""

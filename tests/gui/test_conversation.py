@@ -322,6 +322,15 @@ def test_folds_open_and_close_where_they_are(run, talk):
     assert talk.view.top_of(key) == before
 
 
+def test_a_bookend_opens_in_place_and_folds_again(run, talk):
+    run(talk.hit(59))
+    before, key = talk.shown(), talk.key(2, "b")
+    run(talk.act("fold", key))
+    assert talk.key(2) in talk.shown()
+    run(talk.act("fold", key))
+    assert talk.shown() == before
+
+
 def test_the_rest_of_a_long_message_is_read_piece_by_piece(run, talk):
     run(talk.read(talk.short))
     key = f"m{talk.ids['s8']}"

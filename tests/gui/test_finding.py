@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 import time
 
 import pytest
@@ -9,12 +10,14 @@ from PySide6.QtCore import QCoreApplication, QEvent, Qt
 from PySide6.QtGui import QTextCursor
 from PySide6.QtTest import QTest
 
+from app.controllers import finding
 from app.controllers.context import ContextController
 from app.tasks import TaskScope
 from app.views.conversation_pane import ConversationPane
 from app.views.transcript_text import selected_text
 from core.history.append import Batch, append
 from core.history.sources import ensure_source
+from core.recall.find import Found
 from core.sources.records import MessageRecord, SessionRecord, SourceIdentity
 from core.types import (
     MessageState,
@@ -316,6 +319,52 @@ def test_what_is_not_there_is_said_and_the_selection_is_looked_for(run, talk):
     run(go())
     assert talk.bar.field.text() == "先查针尖，再入队"
     assert talk.bar.count.text() == "1 of 40"
+
+
+def test_a_step_asked_for_while_it_is_counted_is_taken_when_it_is_known(run, talk, monkeypatch):
+    may_go_on, find = threading.Event(), finding.find
+
+    def find_late(*args, **options):
+        assert may_go_on.wait(10)
+        return find(*args, **options)
+
+    monkeypatch.setattr(finding, "find", find_late)
+
+    async def go():
+        await talk.read("long")
+        talk.pane.open_find()
+        talk.bar.field.setText("针尖")
+        QTest.keyClick(talk.bar.field, Qt.Key.Key_Return)
+        await asyncio.sleep(0.05)
+        QTest.keyClick(talk.bar.field, Qt.Key.Key_Return)
+        may_go_on.set()
+        await talk.settled()
+
+    run(go())
+    assert talk.bar.count.text() == "2 of 80"
+
+
+def test_a_count_that_takes_long_is_shown_as_it_grows_and_ends_exact(run, talk, monkeypatch):
+    said, find = [], finding.find
+
+    def find_a_little(*args, behind, **_):
+        found = find(*args, behind=behind)
+        part = tuple(each for each in found.messages if each.number <= behind + 900)
+        return Found(part, min(3_000, behind + 900), is_whole=behind + 900 >= 3_000)
+
+    monkeypatch.setattr(finding, "find", find_a_little)
+    show = talk.bar.show_count
+    monkeypatch.setattr(
+        talk.bar, "show_count", lambda *a, **k: (show(*a, **k), said.append(talk.bar.count.text()))
+    )
+
+    async def go():
+        await talk.read("long")
+        await talk.find("针尖")
+
+    run(go())
+    assert "1 of 24 so far" in said
+    assert said[-1] == "1 of 80"
 
 
 def test_the_latest_words_win(run, talk):
