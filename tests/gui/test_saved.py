@@ -3,8 +3,9 @@
 import asyncio
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QAccessible
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLineEdit
+from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QApplication, QLineEdit
 
 from core.history import saved_searches as searches
 from core.history.saved_searches import SavedFilters
@@ -13,6 +14,7 @@ from tests.gui.conftest import search, until
 from tests.gui.talks import hits
 
 KEY = Qt.Key
+NAME = QAccessible.Text.Name
 CTRL = Qt.KeyboardModifier.ControlModifier
 
 
@@ -284,6 +286,25 @@ def test_what_another_process_saved_appears(run, filled, profile, tokenizer_path
         await until(lambda: names(filled) == ["theirs"])
 
     run(elsewhere())
+
+
+def test_every_control_of_searching_without_hits_has_a_name(run, filled):
+    async def show():
+        await save(filled, "osaka")
+        await search(filled, "zebra crossing")
+
+    run(show())
+    kinds = (QAbstractButton, QLineEdit, QAbstractItemView)
+    controls = [
+        each
+        for kind in kinds
+        for each in filled.window.findChildren(kind)
+        if each.isVisible() and each.focusPolicy() != Qt.FocusPolicy.NoFocus
+    ]
+    names_of = [QAccessible.queryAccessibleInterface(each).text(NAME) for each in controls]
+
+    assert {"Saved searches", "Recent searches", "Scan everything"} <= set(names_of)
+    assert "" not in names_of
 
 
 def test_a_query_too_long_to_be_saved_is_refused_in_words(run, filled):
