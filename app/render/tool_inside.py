@@ -88,12 +88,17 @@ def _arguments(sheet: Sheet, call: ToolCall, *, whole: bool) -> list[str]:
             return []
         language = "diff" if call.arguments.startswith("*** Begin Patch") else ""
         return [_cut_block(sheet, call.arguments, language, title, whole=whole)]
+    old, new = named.get("old_string"), named.get("new_string")
+    diff = None
+    if isinstance(old, str) and isinstance(new, str):
+        diff = "\n".join(difference(old, new))
+        path = named.get("file_path")
+        if len(named) == _EDIT_ARGUMENTS and isinstance(path, str):  # the path is its title
+            return [_cut_block(sheet, diff, "diff", path, whole=whole, is_label=True)]
+        named = {k: v for k, v in named.items() if k not in ("old_string", "new_string")}
     small: list[str] = []
     parts: list[str] = []
-    old, new = named.get("old_string"), named.get("new_string")
     for name, value in named.items():
-        if isinstance(old, str) and isinstance(new, str) and name in ("old_string", "new_string"):
-            continue
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         if "\n" in text or len(text) > _SMALL_CHARS:
             language = _LANGUAGES.get(name, "")
@@ -102,19 +107,18 @@ def _arguments(sheet: Sheet, call: ToolCall, *, whole: bool) -> list[str]:
             small.append(f"{name}: {text}")
     if small:
         parts.insert(0, _cut_block(sheet, "\n".join(small), "", title, whole=whole))
-    if isinstance(old, str) and isinstance(new, str):
-        diff = "\n".join(difference(old, new))
-        path = named.get("file_path")
-        if len(named) == _EDIT_ARGUMENTS and isinstance(path, str):
-            return [_cut_block(sheet, diff, "diff", path, whole=whole)]  # the path is its title
+    if diff is not None:
         parts.append(_cut_block(sheet, diff, "diff", translate("viewer", "change"), whole=whole))
     return parts
 
 
-def _cut_block(sheet: Sheet, text: str, language: str, title: str, *, whole: bool) -> str:
+def _cut_block(
+    sheet: Sheet, text: str, language: str, title: str, *, whole: bool, is_label: bool = False
+) -> str:
     cap = ALL_CHARS if whole else SHOWN_CHARS
     shown = cost.pieces(text[:cap], 1)[0]
-    html = blocks.code(sheet, shown, language, title=title, top=4)
+    label = title if is_label else ""
+    html = blocks.code(sheet, shown, language, title=title, top=4, label=label)
     left = len(text) - len(shown)
     if left <= 0:
         return html

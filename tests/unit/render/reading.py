@@ -75,7 +75,7 @@ class _Reader(HTMLParser):
 
     def _add(self, data: str) -> None:
         self.seen.text += data
-        if any("background-color:#FFE27D" in style for _, _, style in self._open):
+        if any("background-color:#FFE27" in style for _, _, style in self._open):
             self.seen.marked.append(data)
 
     def _check(self, tag, attrs) -> None:

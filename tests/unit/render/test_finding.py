@@ -51,6 +51,9 @@ def shown(message, scene):
     assert all(len(item.spots) == item.matches for item in items)
     marked = sum(item.matches for item in items)
     seen = [read(item.html) for item in items]
+    stretches = [stretch for each in seen for stretch in each.marked]
+    assert bool(stretches) == bool(marked)
+    assert len("".join(stretches)) >= marked
     assert [wrong for each in seen for wrong in each.wrong] == []
     return marked, items
 
@@ -99,6 +102,8 @@ def test_formatting_is_given_up_only_where_it_would_hide_a_match(
         json.dumps({"command": "grep alpha", "path": "/alpha/beta"}),
         json.dumps({"file_path": "x", "old_string": "alpha\nbeta\n", "new_string": "alpha\n"}),
         json.dumps({"list": ["alpha", {"deep": "alpha"}], "alpha": 1, "text": "alpha\n" * 40}),
+        json.dumps({"file_path": "/alpha.x", "old_string": "alpha", "new_string": "beta"}),
+        json.dumps({"file_path": "/alpha.x", "old_string": "a", "new_string": "b", "all": True}),
         "alpha, no JSON",
         json.dumps({"long": "x\n" * 9_000 + "alpha", "other": "y " * 9_000 + "alpha beta"}),
         json.dumps({"said": 'quoted "alpha" \u00e9'}),
