@@ -13,7 +13,7 @@ from core.recall.anchored import Anchored, anchor_alone, anchored
 from core.recall.asked import SPOKEN, Asked
 from core.recall.choice import Choice, Chosen
 from core.recall.link import link
-from core.recall.titled import in_time, titled
+from core.recall.titled import titled
 from core.search.language import parse
 from core.search.lineup import HITS_AT_ONCE, Lineup
 from core.search.run import QUERY_TIMEOUT, search
@@ -124,8 +124,7 @@ class _Finding:
         self.search = search(self._db, wanted, self._walk)
         if self._lineup is not None and not self.is_complete:
             self.choice.take(self._lineup.first())  # as far as the walk did not come
-        titles = [each.id for each in self.search.title_matches]
-        self.choice.take_titled(in_time(self._db, request, titles))
+        self.choice.take_titled(each.id for each in self.search.title_matches)
 
     def _walk(self, lineup: Lineup, limit: Deadline) -> None:
         """Take hits until there is enough, or as far as there is time."""

@@ -7,14 +7,13 @@ from typing import Any
 
 import apsw
 
-from core.history.messages import IS_VISIBLE
 from core.recall.asked import Asked
 from core.recall.link import place_of
-from core.search.scope import of_places
-from core.search.sql import EVERYTHING, Sql, both, places
+from core.search.scope import has_message_at, of_places
+from core.search.sql import EVERYTHING, Sql, both
 from core.search.term import ascii_lower
 from core.text import project
-from core.types import RecallRequest, SearchRequest
+from core.types import SearchRequest
 
 MOST_TITLED = 50
 """So many sessions of one title are looked at, the newest."""
@@ -43,23 +42,10 @@ def titled(db: apsw.Connection, asked: Asked) -> Iterator[int]:
     allowed = both(
         Sql("s.trashed_at_ms IS NULL"),
         of_places(db, SearchRequest("", sources=request.sources, projects=request.projects)),
-        _has_message(request),
+        has_message_at(request.since_ms, request.until_ms),
     )
     yield from _by_id(db, place_of(text).session, allowed)
     yield from _by_title(db, project(text), allowed)
-
-
-def in_time(db: apsw.Connection, request: RecallRequest, session_ids: list[int]) -> list[int]:
-    """Return those of the sessions that have a message in the time asked for, as ordered."""
-    if not session_ids:
-        return []
-    named, timely = places(tuple(session_ids)), _has_message(request)
-    rows: Any = db.execute(
-        f"SELECT s.id FROM sessions AS s WHERE s.id IN {named.text} AND {timely.text}",
-        (*named.bindings, *timely.bindings),
-    )
-    found = {row for (row,) in rows}
-    return [row for row in session_ids if row in found]
 
 
 def _by_id(db: apsw.Connection, text: str, allowed: Sql) -> Iterator[int]:
@@ -119,19 +105,3 @@ def _spelt(text: str) -> Sql:
     )
     bindings = [value for t in sorted(spellings) for value in (t, f"{t} #", f"{t} #:")]
     return Sql(f"({' UNION ALL '.join([each] * len(spellings))})", tuple(bindings))
-
-
-def _has_message(request: RecallRequest) -> Sql:
-    """Return the condition that a session s shows something said in the time asked for."""
-    since, until = request.since_ms, request.until_ms
-    if since is None and until is None:
-        return EVERYTHING
-    times = both(
-        EVERYTHING if since is None else Sql("k.at_ms >= ?", (since,)),
-        EVERYTHING if until is None else Sql("k.at_ms < ?", (until,)),
-    )
-    return Sql(
-        "EXISTS (SELECT 1 FROM message_placements AS p CROSS JOIN message_keys AS k"
-        f" ON k.id = p.message_id WHERE p.session_id = s.id AND {IS_VISIBLE} AND {times.text})",
-        times.bindings,
-    )

@@ -71,14 +71,18 @@ def _roles(db: apsw.Connection) -> Iterator[Choice]:
 
 
 def _sources(db: apsw.Connection) -> list[Choice]:
-    """Return the kinds and names of sources that have sessions to list, the largest first."""
+    """Return the kinds and names of sources that have sessions to list, the largest first.
+
+    A name that only spells its kind otherwise (Claude Code) is not offered beside it.
+    """
     rows: Iterable[tuple[str, str, int]] = db.execute(
         "SELECT s.kind, s.display_name, c.listed FROM sources AS s"
         " JOIN session_counts AS c ON c.source_id = s.id"
     )
     found: dict[str, int] = {}
     for kind, name, listed in rows:
-        for value in {kind, name}:
+        is_spelt_alike = ascii_lower(name).replace(" ", "-") == kind
+        for value in {kind, kind if is_spelt_alike else name}:
             found[value] = found.get(value, 0) + listed
     ordered = sorted(found.items(), key=lambda each: (-each[1], each[0]))
     return [Choice(name, name, listed) for name, listed in ordered if name]

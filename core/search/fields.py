@@ -15,8 +15,10 @@ from core.search.times import parse_time
 from core.search.tree import Field, FieldName
 from core.types import Role
 
-SESSION_FIELDS: frozenset[FieldName] = frozenset(("source", "project", "session", "title"))
-"""What is asked of a message's session; of a session without a message, too."""
+SESSION_FIELDS: frozenset[FieldName] = frozenset(
+    ("source", "project", "session", "title", "before", "after")
+)
+"""What can be asked of a session found by its title too: of itself, or of when it was used."""
 
 _OPEN_ENDED = frozenset(("session", "tool", "model"))  # a star at the end adds nothing to them
 _NEEDS_QUOTES = frozenset(' ,，*"＂“”„‟()')

@@ -14,7 +14,7 @@ import apsw
 
 from core.search import compile as compiling
 from core.search.check import fulfils
-from core.search.scope import has_role
+from core.search.scope import has_message_at, has_role
 from core.search.sql import Sql, either, places
 from core.search.term import ascii_lower
 from core.search.tree import Field, Leaf, Node, Predicate, any_of, fields, replaced
@@ -81,7 +81,10 @@ def _of_message(row: Sql) -> Predicate:
 def _at_time(field: Field) -> Predicate:
     narrowing = f"k.at_ms {'<' if field.name == 'before' else '>='} ?"
     row = f"k.at_ms IS NOT NULL AND {narrowing}"
-    return Predicate(Sql(row, (field.at_ms,)), Sql(narrowing, (field.at_ms,)))
+    bounds = (None, field.at_ms) if field.name == "before" else (field.at_ms, None)
+    return Predicate(
+        Sql(row, (field.at_ms,)), Sql(narrowing, (field.at_ms,)), has_message_at(*bounds)
+    )
 
 
 def _of_owner(session: Sql, few: list[int] | None = None) -> Predicate:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import apsw
 
 from core.errors import NotFoundError
+from core.history.messages import IS_VISIBLE
 from core.search.compile import of_fields
 from core.search.sql import EVERYTHING, Sql, both, either, places
 from core.search.tree import Field, Node, Not
@@ -113,7 +114,10 @@ def scope_of(db: apsw.Connection, request: SearchRequest, fields: tuple[Node, ..
     leaves_trash = bool(has_trash) and not with_trash
     session_ids = _named(db, request.sessions)
     filters = both(
-        _within(session_ids), _in_places(db, request), _at_times(request), *map(_narrowing, others)
+        _within(session_ids),
+        _in_places(db, request),
+        _at_times(request.since_ms, request.until_ms),
+        *map(_narrowing, others),
     )
     where = both(
         Sql(one_of(STATE_MASK, [STATE_BITS[state] for state in states])),
@@ -184,9 +188,9 @@ def has_role(roles: frozenset[Role]) -> str:
     return one_of(ROLE_MASK, [ROLE_BITS[role] for role in roles])
 
 
-def _at_times(request: SearchRequest) -> Sql:
-    since = EVERYTHING if request.since_ms is None else Sql("k.at_ms >= ?", (request.since_ms,))
-    until = EVERYTHING if request.until_ms is None else Sql("k.at_ms < ?", (request.until_ms,))
+def _at_times(since_ms: int | None, until_ms: int | None) -> Sql:
+    since = EVERYTHING if since_ms is None else Sql("k.at_ms >= ?", (since_ms,))
+    until = EVERYTHING if until_ms is None else Sql("k.at_ms < ?", (until_ms,))
     return both(since, until)
 
 
@@ -253,3 +257,15 @@ def of_places(db: apsw.Connection, request: SearchRequest) -> Sql:
     if request.projects:
         conditions.append(Sql(in_projects("s", len(request.projects)), request.projects))
     return both(*conditions)
+
+
+def has_message_at(since_ms: int | None, until_ms: int | None) -> Sql:
+    """Return the condition that a session s shows something said in a stretch of time."""
+    if since_ms is None and until_ms is None:
+        return EVERYTHING
+    times = _at_times(since_ms, until_ms)
+    return Sql(
+        "EXISTS (SELECT 1 FROM message_placements AS p CROSS JOIN message_keys AS k"
+        f" ON k.id = p.message_id WHERE p.session_id = s.id AND {IS_VISIBLE} AND {times.text})",
+        times.bindings,
+    )

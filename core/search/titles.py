@@ -11,7 +11,7 @@ from core.history.sessions import sessions_by_id
 from core.search import compile as compiling
 from core.search.check import fulfils, listed
 from core.search.fields import SESSION_FIELDS
-from core.search.scope import Scope, of_places
+from core.search.scope import Scope, has_message_at, of_places
 from core.search.sql import EVERYTHING, Sql, both, places
 from core.search.tree import (
     Field,
@@ -37,8 +37,9 @@ def title_matches(
 ) -> tuple[Session, ...]:
     """Return the sessions whose id begins with the query, then those whose title fulfils it.
 
-    Fields that ask something of a session (`SESSION_FIELDS`) hold for those found; others say
-    nothing of a title. A query of fields alone finds sessions by `title:` and `session:`.
+    Fields that ask something of a session (`SESSION_FIELDS`) hold for those found, and so does
+    the time asked for: something was said in them then. Other fields say nothing of a title. A
+    query of fields alone finds sessions by `title:` and `session:`.
 
     At most `MOST_MATCHES`; the exact id first, else the most recently active first. Titles
     are looked up by trigram; a query without three characters in a row reads all of them,
@@ -50,6 +51,7 @@ def title_matches(
         Sql("true" if has_trash else "s.trashed_at_ms IS NULL"),
         Sql(f"s.id IN {named.text}", named.bindings) if scope.session_ids else EVERYTHING,
         of_places(db, request),
+        has_message_at(request.since_ms, request.until_ms),
     )
     words, asked = _of_session(tree)
     fits = both(allowed, *(compiling.of_fields(node, _session_of) for node in asked))

@@ -202,3 +202,17 @@ def test_the_work_does_not_grow_with_the_store(tmp_path, monkeypatch):
     for text in TYPED:
         assert _steps(made, text) <= before[text] * 1.5 + 30, text
     made.close()
+
+
+def test_a_source_is_offered_once_however_its_name_is_spelt(tmp_path):
+    made = store_at(tmp_path)
+    for kind, instance, name in (
+        ("claude-code", "", "Claude Code"), ("hermes", "/a", "Hermes"), ("hermes", "/b", "At work"),
+    ):  # fmt: skip
+        source = add_source(made, kind, instance)
+        with transaction(made):
+            made.execute("UPDATE sources SET display_name = ? WHERE id = ?", (name, source))
+        store_messages(made, message(f"m{source}", session=f"s{source}"), source=source)
+    _, items = offered(made, "source:|")
+    assert items == [("hermes", 2), ('"At work"', 1), ("claude-code", 1)]
+    made.close()

@@ -260,6 +260,30 @@ def test_titles_are_narrowed_by_what_is_asked_of_sessions(db):
     assert titles("deploy OR 部署 role:user") == ["alpha-1", "beta-2"]
 
 
+def test_a_title_is_found_where_something_was_said_in_the_time_asked_for(tmp_path):
+    db = store_at(tmp_path)
+    day = 1_770_000_000_000  # 2026-02-02
+    store_messages(
+        db,
+        message("m1", session="old", created_at_ms=day),
+        message("m2", session="old", created_at_ms=day + 4 * DAY_MS),
+        message("m3", session="taken back", state=MessageState.REWOUND, created_at_ms=day),
+        sessions=(session("old", "kestrel"), session("taken back", "kestrel too")),
+    )
+
+    def titles(query, **more):
+        return [each.ref for each in ask(db, query, **more).title_matches]
+
+    assert sorted(titles("kestrel")) == ["old", "taken back"]
+    assert titles("kestrel after:2026-02-05") == ["old"]
+    assert titles("kestrel after:2026-02-09") == []
+    assert titles("kestrel before:2026-01-30") == []
+    assert titles("kestrel", since_ms=day, until_ms=day + 1) == ["old"]
+    # Something before it and something behind it is nothing within it.
+    assert titles("kestrel", since_ms=day + DAY_MS, until_ms=day + 2 * DAY_MS) == []
+    db.close()
+
+
 def test_a_hit_is_shown_in_the_session_that_its_field_names(db):
     store_messages(
         db, message("user", "kestrel", session="alpha-fork", created_at_ms=1_000),
