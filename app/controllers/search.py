@@ -177,7 +177,9 @@ class SearchController(QObject):
         self._is_stale = False
         self._links.show(result, request)
         self._model.replace(groups, complete=self._next is None)
-        if place is not None:
+        if place is None:
+            self._window.hits_view.scrollToTop()
+        else:
             self._window.hits_view.return_to(place)
         self._show_path()
         self._announce()
@@ -284,7 +286,8 @@ class SearchController(QObject):
             self.ask()
 
     def _on_sort_picked(self, key: str) -> None:
-        if self.query and key in _SORTS:
+        is_shown = self._answered is not None and key == self._answered.sort == self.sort
+        if self.query and key in _SORTS and not is_shown:
             self._set_sort(key)
             self.ask()
 

@@ -115,11 +115,23 @@ class RecentView(QFrame):
 
     def _show_parts(self) -> None:
         rows = self._saved.rowCount()
+        has_recent = self._model.rowCount() > 0
+        is_left = (self.saved.is_entered() and not rows) or (
+            self.list.is_entered() and not has_recent
+        )
         self._saved_part.setVisible(rows > 0)
         self.saved.setFixedHeight(ROW * max(1, min(rows, _SAVED_ROWS)))
-        has_recent = self._model.rowCount() > 0
         self.clear.setVisible(has_recent)
         self._nothing.setVisible(not has_recent)
+        if is_left:
+            self._move_on()
+
+    def _move_on(self) -> None:
+        """Leave a list that became empty: Qt would hand the focus to "clear"."""
+        if self.is_empty():
+            self.left.emit()
+        else:
+            self.enter()
 
     def _on_passed_above(self) -> None:
         if self._saved.rowCount():

@@ -105,7 +105,22 @@ class SearchList(RowList):
 
     def __init__(self, name: str, model: QAbstractItemModel) -> None:
         super().__init__(name)
+        self._row = -1
         self.setModel(model)
+        model.modelAboutToBeReset.connect(self._keep_row)
+        model.modelReset.connect(self._return_to_row)
+
+    def _keep_row(self) -> None:
+        self._row = self.currentIndex().row() if self.is_entered() else -1
+
+    def _return_to_row(self) -> None:
+        """Stand where one stood, so that Delete goes on with the row behind a removed one."""
+        if self._row >= 0:
+            self.select_row(min(self._row, self.model().rowCount() - 1))
+
+    def is_entered(self) -> bool:
+        """Tell whether the keys of the window go to this list."""
+        return self.window().focusWidget() is self
 
     def currentChanged(self, current: Index, previous: Index) -> None:
         self._silent = True

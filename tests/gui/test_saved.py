@@ -270,6 +270,53 @@ def test_a_recent_search_can_be_forgotten_alone(run, filled):
     assert window.models.recent.rowCount() == 1
 
 
+def test_the_row_behind_a_removed_one_is_stood_on(run, filled):
+    window = filled.window
+    window.activateWindow()
+    view = window.recent_view
+
+    async def remove():
+        for query in ("osaka", "退订", "train"):
+            await save(filled, query)
+            filled.search.keep_query()
+        window.search_bar.field.clear()
+        window.show_searches()
+        QTest.keyClick(view.saved, KEY.Key_Down)
+        QTest.keyClick(view.saved, KEY.Key_Delete)
+        await until(lambda: len(names(filled)) == 2)
+        saved = view.saved.currentIndex().data()
+        QTest.keyClick(view.saved, KEY.Key_Down)
+        QTest.keyClick(view.list, KEY.Key_Down)
+        QTest.keyClick(view.list, KEY.Key_Down)
+        QTest.keyClick(view.list, KEY.Key_Delete)
+        return saved, view.list.currentIndex().data()
+
+    assert run(remove()) == ("train", "退订")
+    assert [each.query for each in filled.state.recent()] == ["train", "退订"]
+    assert QApplication.focusWidget() is view.list
+
+
+def test_with_the_last_saved_search_removed_the_focus_is_on_a_search_not_on_clear(run, filled):
+    window = filled.window
+    window.activateWindow()
+    view = window.recent_view
+
+    async def remove():
+        await save(filled, "osaka")
+        filled.search.keep_query()
+        window.search_bar.field.clear()
+        window.show_searches()
+        QTest.keyClick(view.saved, KEY.Key_Delete)
+        await until(lambda: not names(filled))
+        saved = (QApplication.focusWidget(), view.list.currentIndex().data())
+        QTest.keyClick(view.list, KEY.Key_Delete)
+        return saved
+
+    assert run(remove()) == (view.list, "osaka")
+    assert filled.state.recent() == ()
+    assert QApplication.focusWidget() is window.search_bar.field
+
+
 def test_with_nothing_searched_before_down_goes_to_the_list(run, filled):
     window = filled.window
     window.activateWindow()

@@ -426,6 +426,48 @@ def test_a_hit_one_stands_on_is_still_stood_on_when_messages_arrive(run, filled,
     assert view.model().hit(view.currentIndex().row()).message == standing
 
 
+def test_another_answer_is_shown_from_its_first_hit(run, filled, talks):
+    many(talks, 150)
+    view = filled.window.hits_view
+
+    async def scroll():
+        await imported(filled, talks, 158)
+        await search(filled, "needle")
+        view.scrollToBottom()
+        await until(lambda: filled.search._pages == 2)
+        view.scrollToBottom()
+        scrolled = view.verticalScrollBar().value()
+        await search(filled, "number")
+        typed = view.verticalScrollBar().value()
+        view.verticalScrollBar().setValue(view.verticalScrollBar().maximum() // 2)
+        filled.window.path_bar.sort_picked.emit("oldest")
+        await until(lambda: filled.search.question.sort == "oldest")
+        return scrolled, typed, view.verticalScrollBar().value()
+
+    scrolled, typed, sorted_anew = run(scroll())
+
+    assert scrolled > 100
+    assert (typed, sorted_anew) == (0, 0)
+
+
+def test_the_order_there_is_picked_again_changes_nothing(run, filled, talks):
+    many(talks, 150)
+    view = filled.window.hits_view
+
+    async def pick():
+        await imported(filled, talks, 158)
+        await search(filled, "needle")
+        await read_on(filled)
+        view.select_row(140)
+        filled.window.path_bar.sort_picked.emit(filled.search.sort)
+        await asyncio.sleep(0.1)
+
+    run(pick())
+
+    assert len(hits(filled)) == 150
+    assert view.currentIndex().row() == 140
+
+
 # Typing
 
 
