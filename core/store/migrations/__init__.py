@@ -5,11 +5,12 @@ from collections.abc import Callable
 import apsw
 
 from core.errors import SchemaTooNewError
-from core.store.migrations import m0001_initial, m0002_saved_searches
+from core.store.migrations import m0001_initial, m0002_saved_searches, m0003_short_titles
 
 STEPS: tuple[Callable[[apsw.Connection], None], ...] = (
     m0001_initial.upgrade,
     m0002_saved_searches.upgrade,
+    m0003_short_titles.upgrade,
 )
 NEWEST = len(STEPS)
 

@@ -436,7 +436,7 @@ def test_every_statement_goes_through_an_index(db):
         db.exec_trace = None
     allowed = (
         "SCAN s USING INDEX sessions_by_activity",
-        "SCAN s USING COVERING INDEX sessions_by_title",  # a search for two characters reads titles
+        "SCAN sqlite_schema",  # of some hundred rows
         "SCAN sessions USING INDEX sessions_in_trash",
         "SCAN sources",
         "SCAN message_counts",

@@ -159,10 +159,17 @@ def test_the_largest_queries_are_within_sqlites_limits(tmp_path, query, cjk):
     made.close()
 
 
-def test_short_titles_are_read_from_an_index_alone(db):
-    noted = plans(db, SearchRequest("阅读"))
-    (titles,) = [plan for sql, plan in noted if "search_title" in sql and "LIKE" in sql]
-    assert titles[0] == "SCAN s USING COVERING INDEX sessions_by_title"
+def test_titles_are_found_by_indexes_however_short_the_word(db):
+    for query in ("阅读", "阅", "go", "g", "go OR 阅", "title:阅 x"):
+        noted = plans(db, SearchRequest(query))
+        found = [plan for sql, plan in noted if "FROM sessions_fts_terms" in sql]
+        assert len(found) == 1 + ("title:" in query)
+        for titles in found:
+            assert "SEARCH s USING INTEGER PRIMARY KEY (rowid=?)" in titles
+            assert not [step for step in titles if step.startswith(("SCAN s ", "SCAN e "))]
+            ends = [step for step in titles if step.startswith("SEARCH e")]
+            assert ends
+            assert all("<expr>" in step for step in ends)
     noted = plans(db, SearchRequest("阅读器"))
     (titles,) = [plan for sql, plan in noted if "sessions_fts MATCH" in sql]
     assert "SCAN sessions_fts VIRTUAL TABLE INDEX 0:M1" in titles

@@ -15,7 +15,7 @@ TABLES = {
     "sources", "source_files", "sessions", "messages", "message_placements", "message_keys",
     "message_counts", "session_counts", "tombstones", "index_state", "index_queue", "operations",
     "jobs", "settings", "meta", "saved_searches", "messages_fts", "messages_fts_trigram",
-    "sessions_fts",
+    "sessions_fts", "sessions_fts_terms",
 }  # fmt: skip
 
 
@@ -57,7 +57,7 @@ def test_a_new_store_has_every_table(path):
 def test_opening_an_older_store_brings_it_up_to_date(path, monkeypatch):
     extend(monkeypatch, second)
     db = open_store(path, None)
-    assert (db.pragma("user_version"), later_tables(db)) == (3, ["later"])
+    assert (db.pragma("user_version"), later_tables(db)) == (migrations.NEWEST, ["later"])
     assert db.execute("SELECT count(*) FROM sources").get == 1
     db.close()
 
@@ -74,7 +74,7 @@ def test_a_store_of_the_first_schema_keeps_what_it_holds_and_can_save_searches(
         assert saved_searches.saved(db) == ()
         db.close()
     db = open_store(path_at(tmp_path), None)
-    assert db.pragma("user_version") == 2
+    assert db.pragma("user_version") == migrations.NEWEST == 3
     assert db.execute("SELECT kind FROM sources").get == "claude-code"
     with transaction(db):
         saved_searches.save(db, "tools", "osaka", at_ms=1)
@@ -84,11 +84,12 @@ def test_a_store_of_the_first_schema_keeps_what_it_holds_and_can_save_searches(
 
 
 def test_a_step_that_fails_leaves_the_old_store(path, monkeypatch):
+    before = migrations.NEWEST
     extend(monkeypatch, second, third)
     with pytest.raises(apsw.FullError):
         open_store(path, None)
     db = open_writer(path, tokenizer=None)
-    assert (db.pragma("user_version"), later_tables(db)) == (2, [])
+    assert (db.pragma("user_version"), later_tables(db)) == (before, [])
     with recipe.immediate(db):
         second(db)
     db.close()
