@@ -182,6 +182,11 @@ class Attempts:
             collector.close()
         return collector.result.found
 
+    def close(self) -> None:
+        """Let go of what was begun and not read to its end; what was found stays."""
+        for attempt in self.tried:
+            attempt.collector.close()
+
     def steps(self) -> tuple[SearchStep, ...]:
         """Return what was tried, and what was not."""
         asked = "text in a title, or the beginning of a session's id"

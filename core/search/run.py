@@ -3,6 +3,7 @@
 import time
 import zlib
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from typing import TypeVar
 
@@ -70,16 +71,17 @@ def search(db: apsw.Connection, request: SearchRequest, walk: Walk | None = None
     if page.place is not None:
         where = both(Sql("k.id <= ?", (page.place.highest,)), where)
     attempts = Attempts(db, request, counts, indexes, scope)
-    with deadline(db, request.deadline_s) as limit:
-        attempt = attempts.run(query.tree, where, page, limit)
-        if walk is not None:
-            walk(Lineup(db, attempts, attempt, where), limit)
-    if page.place is None and not attempt.collector.is_exact:
-        count_s = CHARACTER_COUNT_S if attempt.is_one_character else COUNT_S
-        _within(db, count_s, limit, attempt.collector.count)
+    coverage.declare(db, indexes)
+    with closing(attempts):
+        with deadline(db, request.deadline_s) as limit:
+            attempt = attempts.run(query.tree, where, page, limit)
+            if walk is not None:
+                walk(Lineup(db, attempts, attempt, where), limit)
+        if page.place is None and not attempt.collector.is_exact:
+            count_s = CHARACTER_COUNT_S if attempt.is_one_character else COUNT_S
+            _within(db, count_s, limit, attempt.collector.count)
     if page.place is None and attempts.is_complete:
         _within(db, INSIDE_S, limit, lambda: attempts.count_inside(where))
-    attempt.collector.close()
     return _answer(db, query, request, page, attempts, attempt, limit, began, reads=walk is None)
 
 
