@@ -128,7 +128,7 @@ def scope_of(db: apsw.Connection, request: SearchRequest, fields: tuple[Node, ..
     whole_tool_rows = (
         Role.TOOL in request.roles
         or "tool" in request.include
-        or any(isinstance(node, Field) and Role.TOOL in node.values for node in fields)
+        or any(_names_tool_rows(node) for node in fields)
     )
     session_ids = _shown(session_ids, fields)
     return Scope(where, filters, session_ids, roles, states, leaves_trash, whole_tool_rows)
@@ -143,6 +143,10 @@ def _role_of(node: Node) -> frozenset[Role] | None:
             return frozenset(Role) - frozenset(map(Role, field.values))
         case _:
             return None
+
+
+def _names_tool_rows(node: Node) -> bool:
+    return isinstance(node, Field) and node.name == "role" and Role.TOOL in node.values
 
 
 def _narrowing(node: Node) -> Sql:

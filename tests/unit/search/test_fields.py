@@ -210,6 +210,21 @@ def test_what_a_field_means(db, typed, expected):
     assert (result.total_hits, result.total_is_exact) == (len(expected), True)
 
 
+def test_a_name_that_is_also_that_of_a_role_asks_for_no_role(tmp_path):
+    """Tool rows are read to their end for `role:tool`, and not for a tool of that name."""
+    db = store_at(tmp_path)
+    store_messages(
+        db, message("m", "x " * 5_000 + "kestrel", role=Role.TOOL, tool_name="tool"),
+        sessions=(session("s", "a tool", kind=SessionKind.TOOL, cwd="/w/tool"),),
+    )  # fmt: skip
+    assert found(ask(db, "role:tool kestrel")) == ["m"]
+    for field in ("tool:tool", "project:tool", "source:tool", "title:tool"):
+        assert found(ask(db, f"{field} x")) == ["m"]
+        result = ask(db, f"{field} kestrel")
+        assert (found(result), result.not_searched) == ([], {"cut_tails": 1})
+    db.close()
+
+
 def test_fields_alone_are_answered_newest_first_and_say_so(db):
     result = ask(db, "-role:system")
     assert found(result) == ["cron", "tool", "called", "user", "timeless"]
