@@ -41,11 +41,9 @@ def plural(count: int, noun: str) -> str:
 
 def answer(result: SearchResult) -> str:
     """Return one line: which index answered, how much, how fast, over what."""
-    about = "up to " if result.complete else "at least "
-    about = "" if result.total_is_exact else about
     parts = [
         PATHS[result.search_path],
-        about + plural(result.total_hits, "hit") + f" in {result.messages_searched:,} messages",
+        f"{_found(result)} in {plural(result.messages_searched, 'message')}",
         f"{result.elapsed_ms:.1f} ms",
         "complete" if result.complete else f"partial ({result.reason})",
     ]
@@ -53,3 +51,12 @@ def answer(result: SearchResult) -> str:
     if left_out:
         parts.append("not searched: " + ", ".join(left_out))
     return " · ".join(parts) + f"\n{result.why}"
+
+
+def _found(result: SearchResult) -> str:
+    hits = plural(result.total_hits, "hit")
+    if result.total_is_exact:
+        return hits
+    if result.complete:
+        return f"up to {hits}"
+    return f"at least {hits}" if result.total_hits else "nothing found in time"

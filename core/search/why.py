@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from core.search.attempts import INSIDE, SOME, Attempt
 from core.search.check import Texts
-from core.search.found import Tally
-from core.search.route import Check, Indexes
+from core.search.route import Check, Indexes, Part
 from core.store.indexes import CJK
+from core.types import IndexName
 
-_NAMES = {
+_NAMES: dict[IndexName, str] = {
     "messages_fts": "the word index",
     "messages_fts_cjk": "the CJK index",
     "messages_fts_trigram": "the trigram index (any three characters in a row)",
@@ -49,21 +49,31 @@ def _sentences(
     if not indexes[CJK].is_usable:
         reason = indexes[CJK].status.reason or "its tokenizer is not loaded"
         yield f"the CJK index cannot be asked: {reason}"
-    yield from dict.fromkeys(_of_part(tally, indexes) for tally in attempt.collector.tallies)
+    tallies = attempt.collector.tallies
+    yield from _of_indexes([t.part for t in tallies if t.part.index is not None], indexes)
+    yield from dict.fromkeys(_of_scan(t.part) for t in tallies if t.part.index is None)
     if attempt.collector.is_moved:
         yield "messages were written since the page before, and the order may have moved"
 
 
-def _of_part(tally: Tally, indexes: Indexes) -> str:
-    part = tally.part
-    if part.index is None:
-        if part.tree is None:
-            return "messages without CJK match without being read"
-        if part.texts is Texts.WHOLE_TOOL_ROWS:
-            return "long tool rows were read to their end"
-        return "messages that no index answers for were read one by one"
-    name = _NAMES[part.index]
-    held = "" if indexes[part.index].is_complete else ", as far as it is built,"
-    if part.check is Check.NONE:
-        return f"{name}{held} answers this exactly"
-    return f"{name}{held} found candidates, and each was read"
+def _of_indexes(parts: list[Part], indexes: Indexes) -> Iterator[str]:
+    for check in dict.fromkeys(part.check for part in parts):
+        asked = dict.fromkeys(p.index for p in parts if p.check is check and p.index is not None)
+        *others, last = (_named(name, indexes) for name in asked)
+        names = f"{', '.join(others)} and {last}" if others else last
+        if check is Check.NONE:
+            yield f"{names} {'answer' if others else 'answers'} this exactly"
+        else:
+            yield f"{names} found candidates, and each was read"
+
+
+def _named(name: IndexName, indexes: Indexes) -> str:
+    return _NAMES[name] + ("" if indexes[name].is_complete else " (as far as it is built)")
+
+
+def _of_scan(part: Part) -> str:
+    if part.tree is None:
+        return "messages without CJK match without being read"
+    if part.texts is Texts.WHOLE_TOOL_ROWS:
+        return "long tool rows were read to their end"
+    return "messages that no index answers for were read one by one"

@@ -73,6 +73,20 @@ def test_the_path_is_the_index_that_answered(db):
         assert set(result.index_status) == set(INDEX_NAMES)
 
 
+def test_indexes_that_answer_alike_are_named_in_one_sentence(db):
+    store_messages(db, message("a", "nginx 服务"), message("b", "C++ nginx", role=Role.TOOL))
+    trigrams = "The trigram index (any three characters in a row)"
+    for query, sentences in (
+        ("nginx", "The CJK index and the word index answer this exactly."),
+        ("服务", "The CJK index answers this exactly."),
+        (
+            "c++ nginx",
+            f"{trigrams}, the CJK index and the word index found candidates, and each was read.",
+        ),
+    ):
+        assert ask(db, query).why == sentences, query
+
+
 def test_the_steps_tell_what_was_tried_and_what_was_not(db):
     store_messages(db, message("a", "nginx 服务"))
     steps = ask(db, "nginx nowhere", roles=(Role.USER,)).steps
