@@ -10,7 +10,8 @@ from app import theme
 from app.models.transcript import Transcript
 from app.render import page as pages
 from app.render import runs
-from app.render.item import Scene
+from app.render.item import Item, Scene
+from app.render.steps import steps
 from app.render.style import Style
 from app.tasks import TaskScope
 from app.views.transcript_view import TranscriptView
@@ -104,8 +105,10 @@ class Drawing(QObject):
             items, kept = await asyncio.to_thread(
                 pages.build, transcript.page, scene, transcript.kept
             )
-            wish, self._wish = self._wish, Wish()
             transcript.rendered(items, kept)
+            if transcript.match is None:
+                self._view.forget_match()
+            wish = await self._show_all_but_last(items)
             self._show(wish)
         self._drawn()
 
@@ -115,6 +118,22 @@ class Drawing(QObject):
             hold=wish.hold or before.hold,
             centre=before.centre if wish.centre is None else wish.centre,
         )
+
+    async def _show_all_but_last(self, items: tuple[Item, ...]) -> Wish:
+        """Show what leads to `items` where that is much; return what the last step is to leave.
+
+        What is centred is shown at once: its place is not known before all is there. A wish is
+        kept until the end, for the drawing that takes the place of one cancelled between steps.
+        """
+        view = self._view
+        if self._wish.centre is None:
+            near = self._wish.hold or view.holding_key("after")
+            for step in steps(view.items, items, near):
+                if step is not items:
+                    view.show_items(step, hold=self._wish.hold)
+                    await asyncio.sleep(0)
+        wish, self._wish = self._wish, Wish()
+        return wish
 
     def _show(self, wish: Wish) -> None:
         transcript, view = self._transcript, self._view

@@ -12,6 +12,7 @@ from PySide6.QtTest import QTest
 
 from app.controllers import finding
 from app.controllers.context import ContextController
+from app.render.steps import STEP_CHARS
 from app.tasks import TaskScope
 from app.views.conversation_pane import ConversationPane
 from app.views.transcript_text import selected_text
@@ -247,6 +248,63 @@ def test_finding_begins_at_what_is_in_view_and_typing_on_stays_there(run, talk):
     assert run(go()) == "31 of 80"
     assert talk.bar.count.text() == "31 of 80"
     assert HOLDING[15] == 1_162
+
+
+def changed(before, after) -> int:
+    """How much HTML one drawing puts in."""
+    old = {each.key: each.html for each in before}
+    return sum(len(each.html) for each in after if old.get(each.key) != each.html)
+
+
+async def read_120(talk) -> list[int]:
+    """Load what the window holds at most; returns what grows with each drawing from then on."""
+    await talk.read("long")
+    for _ in range(6):
+        talk.view.more_wanted.emit("after")
+        await talk.settled()
+    talk.view.centre(f"m{talk.ids['u60']}")
+    seen, show = [], talk.view.show_items
+
+    def show_items(items, **options):
+        seen.append(changed(talk.view.items, items))
+        show(items, **options)
+
+    talk.view.show_items = show_items
+    return seen
+
+
+def test_a_letter_that_is_everywhere_is_marked_a_part_at_a_time(run, talk):
+    async def go():
+        seen = await read_120(talk)
+        await talk.find("n")
+        at, shown = talk.view.verticalScrollBar().value(), talk.current_text()
+        await talk.step(1)
+        return seen, shown, talk.view.verticalScrollBar().value() - at
+
+    seen, shown, moved = run(go())
+    assert sum(seen) > 2 * STEP_CHARS, "not enough was marked for this test"
+    assert max(seen) <= STEP_CHARS
+    assert (shown, moved) == ("n", 0)
+
+
+def test_typing_on_while_a_letter_is_marked_leaves_what_was_typed_last(run, talk):
+    async def go():
+        seen = await read_120(talk)
+        talk.pane.open_find()
+        QTest.keyClicks(talk.bar.field, "n")
+        QTest.keyClick(talk.bar.field, Qt.Key.Key_Return)
+        await until(lambda: sum(seen))
+        is_all = talk.view.items == talk.context._transcript.items
+        await talk.find("message 6")
+        return is_all
+
+    assert not run(go())
+    marked = [each for each in talk.view.items if each.matches]
+    assert {number for each in marked for number in [each.first]} == {6, *range(60, 70)}
+    for each in marked:
+        assert talk.view._tables.place_of_match(each.key, 0) is not None
+        assert talk.view._tables.place_of_match(each.key, 1) is None
+    assert talk.text_shown().count("message 100 ") == 1
 
 
 def test_escape_brings_the_marks_of_the_search_back(run, talk):
