@@ -6,13 +6,11 @@ from datetime import datetime
 from typing import Any
 
 from app.cli import words
-from app.cli.arguments import DONE, comma_list
+from app.cli.arguments import DONE, comma_list, roles_named
 from app.cli.output import Output
 from app.cli.store_access import reading, writing
-from core.errors import QueryError
 from core.history.saved_searches import SavedFilters, SavedSearch
 from core.search.times import parse_time
-from core.types import Role
 
 
 def add_to(commands: Any, shared: argparse.ArgumentParser) -> None:
@@ -135,15 +133,11 @@ def _times(filters: SavedFilters) -> tuple[tuple[str, str], tuple[str, str]]:
 
 
 def _filters(args: argparse.Namespace) -> SavedFilters:
-    known = [role.value for role in Role]
-    for role in args.role:
-        if role not in known:
-            raise QueryError(f"no role {role!r}: {', '.join(known)}")
     now = datetime.now().astimezone()
     for at in filter(None, (args.since, args.until)):
         parse_time(at, now=now)
     return SavedFilters(
-        tuple(Role(role) for role in args.role),
+        roles_named(args.role),
         tuple(args.source),
         tuple(args.project),
         since=args.since,

@@ -186,7 +186,7 @@ def _filters(text: str) -> SavedFilters:
     """Return the filters in `text`; what a later version added or spoiled narrows nothing."""
     try:
         values = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return NO_FILTERS
     if not isinstance(values, dict):
         return NO_FILTERS
@@ -210,4 +210,5 @@ def _texts(values: Mapping[str, object], name: str) -> tuple[str, ...]:
     found = values.get(name)
     if not isinstance(found, list):
         return ()
-    return tuple(each for each in found[:_MOST_VALUES] if isinstance(each, str) and each)
+    texts = (each for each in found[:_MOST_VALUES] if isinstance(each, str) and each)
+    return tuple(map(_storable, texts))

@@ -106,11 +106,19 @@ def test_half_a_character_and_a_nul_do_not_stop_it(db):
 
     assert (names(db), searches.saved(db)[0].query) == (["a?\0b"], "x?\0y")
     assert searches.by_name(db, "a\udcff\0b").name == "a?\0b"
+    assert searches.saved(db)[0].filters.sources == ("?",)
 
 
 @pytest.mark.parametrize(
     "filters",
-    ["", "[", "[]", "7", '{"roles":["wizard",3],"days":-1,"since":[],"sources":"codex","new":1}'],
+    [
+        "",
+        "[",
+        "[" * 100_000,
+        "[]",
+        "7",
+        '{"roles":["wizard",3],"days":-1,"since":[],"sources":"codex","new":1}',
+    ],
 )
 def test_filters_that_cannot_be_read_narrow_nothing(db, filters):
     searches.save(db, "a", "osaka", FILTERS, at_ms=1)
