@@ -77,7 +77,7 @@ def discover(db: apsw.Connection, asked: Asked) -> RecallAnswer:
         reason=None if is_complete else QUERY_TIMEOUT,
         elapsed_ms=0.0,
         index_status=found.index_status,
-        search=replace(found, title_matches=(), next=None),
+        search=replace(found, title_matches=()),
         left_out=left_out,
         hint=hint,
     )

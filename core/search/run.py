@@ -53,7 +53,8 @@ def search(db: apsw.Connection, request: SearchRequest, walk: Walk | None = None
     Args:
         db: a connection to a store; inside `connection.snapshot` it sees one state of it.
         request: the question.
-        walk: is given the hits before the deadline is over, and then none of them is read.
+        walk: is given the hits before the deadline is over, and then none of them is read, and
+            no page is remembered to follow.
 
     Raises:
         QueryError: there is no such page.
@@ -135,7 +136,7 @@ def _answer(
         hits=hits,
         title_matches=attempts.titles,
         steps=attempts.steps(),
-        next=_following(db, request, page, attempt, total),
+        next=_following(db, request, page, attempt, total) if reads else None,
         inside_words=None if attempts.inside is None else attempts.inside.hits,
     )
 

@@ -270,6 +270,16 @@ def test_what_is_no_token_is_refused_in_words(db, token):
         ask(db, "kestrel", after=token)
 
 
+def test_a_walk_over_the_hits_takes_no_page_out_of_memory(db, monkeypatch):
+    monkeypatch.setattr(paging, "_REMEMBERED", 1)
+    store_messages(db, *(message(f"m{n}", "kestrel") for n in range(30)))
+    first = ask(db, "kestrel", limit=10)
+    walked = search(db, SearchRequest("kestrel", limit=10), lambda *_: None)
+    assert (walked.hits, walked.next) == ((), None)
+    store_messages(db, message("new", "kestrel " * 50))
+    assert "may have moved" not in ask(db, "kestrel", limit=10, after=first.next).why
+
+
 def test_the_ids_that_were_shown_are_forgotten_at_last(monkeypatch):
     monkeypatch.setattr(paging, "_REMEMBERED", 2)
     kept = paging.Shown()
