@@ -6,6 +6,7 @@ from typing import Any
 
 import apsw
 
+from core.search.short_titles import has_terms
 from core.store import connection, index_state
 from core.store.indexes import CJK, INDEXES, Index
 from core.types import INDEX_NAMES, IndexName, IndexStatus
@@ -48,11 +49,10 @@ def declare(db: apsw.Connection, indexes: Mapping[IndexName, Coverage]) -> None:
     An interruption that falls into just that, while another statement is under way, comes out
     as an error of the table and not as an interruption. Costs a few µs afterwards.
     """
-    for name in (
-        "sessions_fts",
-        *(each.status.name for each in indexes.values() if each.is_usable),
-    ):
-        db.execute(f"SELECT rowid FROM {name} LIMIT 0").fetchall()
+    names: list[str] = [name for name, index in indexes.items() if index.is_usable]
+    names += ["sessions_fts", *(["sessions_fts_terms"] if has_terms(db) else [])]
+    for name in names:
+        db.execute(f"SELECT 1 FROM {name} LIMIT 0").fetchall()
 
 
 def _complete(counts: Mapping[int, int], name: IndexName, row: tuple[Any, ...]) -> IndexStatus:

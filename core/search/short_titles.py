@@ -29,8 +29,13 @@ def short_title(db: apsw.Connection, tree: Node) -> Sql | None:
     It is found by indexes. None where no word that all such titles hold is short enough, and
     for a store of an earlier schema, which can only be read.
     """
-    has_terms = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'sessions_fts_terms')"
-    return _of_node(tree) if db.execute(has_terms).get else None
+    return _of_node(tree) if has_terms(db) else None
+
+
+def has_terms(db: apsw.Connection) -> bool:
+    """Tell whether the store has the vocabulary of its titles, which came with a schema."""
+    sql = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'sessions_fts_terms')"
+    return bool(db.execute(sql).get)
 
 
 def _of_node(node: Node) -> Sql | None:
