@@ -120,14 +120,15 @@ def _meet_again(
 
     `is_free` tells that the session does not show another text of this uid.
     """
-    if same.seq is not None or not is_free:
+    if same.seq is not None:
         return revise.follow(db, message, same, tally, moves=moves)
+    if not is_free:
+        return False
     if same.state == MessageState.SUPERSEDED:
         revise.adopt(db, message, same.id)
+        tally.place(message)
     else:
-        revise.place(db, message, same.id)
-        message.state = same.state
-    tally.place(message)
+        revise.join(db, message, same, tally)
     return True
 
 

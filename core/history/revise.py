@@ -12,6 +12,14 @@ from core.types import MessageState
 _COLUMNS = ", ".join(("session_id", *Body._fields))
 _CONTENT = Body._fields.index("content") + 1  # in a row of _COLUMNS
 _STATE = Body._fields.index("state") + 1
+_MOST_VISIBLE_FIRST = (
+    MessageState.ACTIVE,
+    MessageState.COMPACTED,
+    MessageState.OFF_BRANCH,
+    MessageState.HIDDEN,
+    MessageState.REWOUND,
+    MessageState.SUPERSEDED,
+)
 
 
 def place(db: apsw.Connection, message: Incoming, message_id: int) -> None:
@@ -20,6 +28,15 @@ def place(db: apsw.Connection, message: Incoming, message_id: int) -> None:
         "INSERT INTO message_placements(session_id, seq, message_id) VALUES (?, ?, ?)",
         (message.session_id, message.seq, message_id),
     )
+
+
+def join(db: apsw.Connection, message: Incoming, same: Existing, tally: Tally) -> None:
+    """Show a stored body in the incoming message's session as well, and count it there."""
+    place(db, message, same.id)
+    message.state = same.state
+    tally.place(message)
+    message.state = message.record.state
+    follow(db, message, same, tally, moves=False)
 
 
 def adopt(db: apsw.Connection, message: Incoming, message_id: int) -> None:
@@ -38,17 +55,21 @@ def follow(
     """Take over what changed around an equal text; return whether anything did.
 
     Only the session that owns a body speaks for it: a copy in a fork has its own idea of
-    states and times. A field the record does not know stays. `moves` tells that the source's
-    positions may change, so the place follows too.
+    states and times. One in which it is more visible becomes its owner, so that what is taken
+    back in a parent is not lost to the fork. A field the record does not know stays. `moves`
+    tells that the source's positions may change, so the place follows too.
     """
-    if same.session_id != message.session_id or same.state == MessageState.SUPERSEDED:
-        return False
     record = message.record
+    if same.state == MessageState.SUPERSEDED or not (
+        same.session_id == message.session_id or _is_more_visible(record.state, same.state)
+    ):
+        return False
     has_moved = moves and record.position is not None and record.position != same.seq
     if has_moved:
         _move(db, message, same.id)
     knows_time = record.created_at_ms is not None
     wanted = {
+        "session_id": message.session_id,
         "state": record.state,
         "origin": record.origin,
         "tool_status": record.tool_status or same.tool_status,
@@ -87,9 +108,7 @@ def rewrite(
     if same is not None and same.state != MessageState.SUPERSEDED:
         _retire(db, message, shown, tally)
         if same.seq is None:
-            place(db, message, same.id)
-            message.state = same.state
-            tally.place(message)
+            join(db, message, same, tally)
         return True
     if same is not None:
         _delete(db, same.id)
@@ -98,6 +117,10 @@ def rewrite(
         return False
     _replace_text(db, message, shown, tally)
     return True
+
+
+def _is_more_visible(state: MessageState, than: MessageState) -> bool:
+    return _MOST_VISIBLE_FIRST.index(state) < _MOST_VISIBLE_FIRST.index(than)
 
 
 def _replace_text(db: apsw.Connection, message: Incoming, shown: Existing, tally: Tally) -> None:

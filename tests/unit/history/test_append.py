@@ -333,6 +333,47 @@ def test_a_copy_in_a_fork_does_not_speak_for_the_original(db):
     assert db.execute("SELECT state, created_at_ms FROM messages").get == ("active", 5)
 
 
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_message_taken_back_in_one_session_is_shown_for_the_other_that_has_it(db, whole):
+    """The session in which it is most visible speaks for it, in whatever order they are read."""
+    lost = message("u", state=MessageState.REWOUND, created_at_ms=5)
+    alive = message("u", session="fork", created_at_ms=6)
+    if whole:
+        store_messages(db, lost, alive)
+    else:
+        store_messages(db, lost)
+        assert store_messages(db, alive) == AppendCounts(changed=1)
+    assert contents(db, "fork") == [alive.content]
+    for name in ("s", "fork"):
+        assert session(db, name, "message_count, user_turn_count") == (1, 1)
+    assert store_messages(db, lost, alive) == AppendCounts(unchanged=2)
+    assert contents(db, "fork") == [alive.content]
+    assert store_messages(db, dataclasses.replace(alive, state=MessageState.REWOUND)) == (
+        AppendCounts(changed=1)
+    )
+    assert contents(db, "fork") == []
+    assert store_messages(db, dataclasses.replace(lost, state=MessageState.COMPACTED)) == (
+        AppendCounts(changed=1)
+    )
+    assert contents(db) == contents(db, "fork") == [lost.content]
+
+
+def test_a_session_that_shows_another_text_of_a_message_does_not_speak_for_one(db):
+    store_messages(db, message("u", "one", session="other", state=MessageState.REWOUND))
+    store_messages(db, message("u", "two"))
+    assert store_messages(db, message("u", "one")) == AppendCounts(unchanged=1)
+    assert contents(db) == ["two"]
+    assert contents(db, "other") == []
+
+
+def test_a_text_that_replaces_another_is_shown_though_it_is_taken_back_elsewhere(db):
+    store_messages(db, message("u", "new", session="other", state=MessageState.REWOUND))
+    store_messages(db, message("u", "old"), rewrites=True)
+    store_messages(db, message("u", "new"), rewrites=True)
+    assert contents(db) == ["new"]
+    assert session(db, columns="message_count, user_turn_count") == (1, 1)
+
+
 def test_parents_may_come_after_their_children(db):
     child = SessionRecord("child", parent_native_id="parent", relation=Relation.CONTINUATION)
     store_messages(db, sessions=(child,))
