@@ -15,27 +15,44 @@ _NAMES: dict[IndexName, str] = {
 }
 
 
-def why(attempt: Attempt, indexes: Indexes, *, is_title: bool, is_everything: bool = False) -> str:
+def why(
+    attempt: Attempt,
+    indexes: Indexes,
+    *,
+    is_title: bool,
+    is_complete: bool,
+    is_everything: bool = False,
+) -> str:
     """Return why this path answered, in plain sentences.
 
     Args:
         attempt: what answered.
         indexes: what could be asked.
-        is_title: no message matches, but a session's title or id does.
+        is_title: no message was found, but a session's title or id matches.
+        is_complete: there was time for all of it.
         is_everything: nothing was to be left out.
     """
     return " ".join(f"{each[0].upper()}{each[1:]}." for each in _sentences(
-        attempt, indexes, is_title=is_title, is_everything=is_everything
+        attempt, indexes, is_title=is_title, is_complete=is_complete, is_everything=is_everything
     ))  # fmt: skip
 
 
 def _sentences(
-    attempt: Attempt, indexes: Indexes, *, is_title: bool, is_everything: bool
+    attempt: Attempt,
+    indexes: Indexes,
+    *,
+    is_title: bool,
+    is_complete: bool,
+    is_everything: bool,
 ) -> Iterator[str]:
     if is_title:
-        yield "no message matches, but a session's title or id does"
+        none = "no message matches" if is_complete else "in time no message was found that matches"
+        yield f"{none}, but a session's title or id does"
     if is_everything:
-        yield "every message was read to its end, with its reasoning, whatever became of it"
+        if is_complete:
+            yield "every message was read to its end, with its reasoning, whatever became of it"
+        else:
+            yield "messages were read to their ends, with their reasoning, not all of them in time"
         if not attempt.is_by_fields:
             yield "words are found inside longer ones too"
         return

@@ -157,8 +157,19 @@ def test_a_deadline_leaves_what_was_found_and_where_to_go_on(db):
     cut = ask(db, "kestrel OR NOT here", deadline_s=whole.elapsed_ms / 1000 / 4)
     assert (cut.complete, cut.reason, cut.total_is_exact) == (False, QUERY_TIMEOUT, False)
     assert found(cut) in ([], ["new"])
+    assert "Every message" in whole.why
+    assert "Every message" not in cut.why
+    assert "not all of them in time" in cut.why
     if cut.next is not None:
         assert found(ask(db, "kestrel OR NOT here", after=cut.next)) == ["old"]
+
+
+def test_an_answer_cut_short_does_not_say_that_no_message_matches(db):
+    store_messages(db, message("a", "kestrel"), sessions=(SessionRecord("s", title="kestrel"),))
+    for everything in (False, True):
+        cut = search(db, SearchRequest("kestrel", everything=everything, deadline_s=0.0))
+        assert (cut.complete, cut.total_hits) == (False, 0)
+        assert "No message" not in cut.why
 
 
 def holds(term_text, row):
