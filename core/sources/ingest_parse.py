@@ -79,6 +79,7 @@ class _Reading:
     bad: list[BadRecord] = field(default_factory=list)
     bad_count: int = 0
     remarks: list[str] = field(default_factory=list)
+    remark_count: int = 0
 
 
 class Parser:
@@ -170,6 +171,8 @@ class Parser:
 def _told(reading: _Reading) -> str | None:
     """What is worth telling of a file that was read."""
     remarks = list(reading.remarks)
+    if more := reading.remark_count - len(reading.remarks):
+        remarks.append(f"{more:,} more {'remark is' if more == 1 else 'remarks are'} not listed")
     if more := reading.bad_count - len(reading.bad):
         remarks.append(f"{more:,} more bad records are not listed")
     return "; ".join(remarks) or None
@@ -199,8 +202,10 @@ def _note(record: Record, reading: _Reading, parsed: Parsed) -> None:
         if len(reading.bad) < BAD_RECORDS_KEPT:
             reading.bad.append(BadRecord(reading.unit.name, record.line, record.reason))
         reading.bad_count += 1
-    elif isinstance(record, Remark) and len(reading.remarks) < _REMARKS_TOLD:
-        reading.remarks.append(f"line {record.line}: {record.text}")
+    elif isinstance(record, Remark):
+        if len(reading.remarks) < _REMARKS_TOLD:
+            reading.remarks.append(f"line {record.line}: {record.text}")
+        reading.remark_count += 1
 
 
 def _file_reading(reading: _Reading, error: str | None) -> FileReading:

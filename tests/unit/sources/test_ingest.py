@@ -210,6 +210,17 @@ def test_of_very_many_bad_lines_a_thousand_are_named(db, tmp_path):
     assert len(json.loads(stored)) == 1000
 
 
+@pytest.mark.parametrize(
+    "count, told", [(3, None), (4, "1 more remark is not listed"), (5, "2 more remarks are not")]
+)
+def test_of_many_remarks_three_are_told_and_the_others_counted(db, tmp_path, count, told):
+    lines = (said(f"text {n}", created_at="long ago") for n in range(count))
+    (file,) = run(db, write(tmp_path / "talk.jsonl", *lines)).files
+    parts = file.reason.split("; ")
+    assert [part.partition(":")[0] for part in parts[:3]] == ["line 1", "line 2", "line 3"]
+    assert [part[: len(told or "")] for part in parts[3:]] == ([] if told is None else [told])
+
+
 def test_what_was_kept_in_spite_of_something_is_told(db, tmp_path):
     path = tmp_path / "talk.jsonl"
     path.write_bytes(b'{"session":"s","role":"user","content":"caf\xe9"}\n')
