@@ -33,8 +33,21 @@ def global_options() -> argparse.ArgumentParser:
 
 
 def comma_list(text: str) -> list[str]:
-    """Split `a,b` into its parts; empty parts are dropped."""
-    return [part.strip() for part in text.split(",") if part.strip()]
+    """Split `a,b` into its parts; empty parts are dropped, but one is needed.
+
+    An empty variable of a script would otherwise widen what is asked for to everything.
+    """
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if not parts:
+        raise argparse.ArgumentTypeError("nothing is named")
+    return parts
+
+
+def given(text: str) -> str:
+    """Read a text that is not blank."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError("nothing is given")
+    return text
 
 
 def roles_named(names: Sequence[str]) -> tuple[Role, ...]:
@@ -66,7 +79,7 @@ def _at_least(least: int, text: str) -> int:
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
     if not least <= value < 2**31:
-        raise argparse.ArgumentTypeError(f"{text} is out of range, at least {least} is needed")
+        raise argparse.ArgumentTypeError(f"{text} is out of range: {least} to {2**31 - 1:,}")
     return value
 
 

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from app.cli import words
-from app.cli.arguments import DONE, PARTIAL, comma_list, positive, roles_named, seconds
+from app.cli.arguments import DONE, PARTIAL, comma_list, given, positive, roles_named, seconds
 from app.cli.documents import recall_document, why_matched
 from app.cli.output import Output
 from app.cli.store_access import reading
@@ -47,8 +47,12 @@ def add_to(commands: Any, shared: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--source", type=comma_list, default=[], metavar="KIND,…")
     parser.add_argument("--project", type=comma_list, default=[], metavar="NAME,…")
-    parser.add_argument("--since", metavar="TIME", help="a date, a time, or 24h, 7d, 2w, 3mo")
-    parser.add_argument("--until", metavar="TIME", help="the same; this moment is left out")
+    parser.add_argument(
+        "--since", type=given, metavar="TIME", help="a date, a time, or 24h, 7d, 2w, 3mo"
+    )
+    parser.add_argument(
+        "--until", type=given, metavar="TIME", help="the same; this moment is left out"
+    )
     parser.add_argument(
         "--exclude", type=comma_list, default=[], metavar="ID,…", help="up to 20 to leave out"
     )

@@ -12,6 +12,7 @@ from app.cli.arguments import (
     DONE,
     PARTIAL,
     comma_list,
+    given,
     natural,
     positive,
     roles_named,
@@ -51,8 +52,12 @@ def add_to(commands: Any, shared: argparse.ArgumentParser) -> None:
     parser.add_argument("--source", type=comma_list, default=[], metavar="KIND,…")
     parser.add_argument("--project", type=comma_list, default=[], metavar="NAME,…")
     parser.add_argument("--session", type=comma_list, default=[], metavar="ID,…")
-    parser.add_argument("--since", metavar="TIME", help="a date, a time, or 24h, 7d, 2w, 3mo")
-    parser.add_argument("--until", metavar="TIME", help="the same; this moment is left out")
+    parser.add_argument(
+        "--since", type=given, metavar="TIME", help="a date, a time, or 24h, 7d, 2w, 3mo"
+    )
+    parser.add_argument(
+        "--until", type=given, metavar="TIME", help="the same; this moment is left out"
+    )
     parser.add_argument("--include", type=comma_list, default=[], metavar=",".join(_INCLUDE))
     parser.add_argument(
         "--everything",

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from app.cli import words
-from app.cli.arguments import DONE, comma_list, roles_named
+from app.cli.arguments import DONE, comma_list, given, roles_named
 from app.cli.output import Output
 from app.cli.store_access import reading, writing
 from core.history.saved_searches import SavedFilters, SavedSearch
@@ -32,8 +32,8 @@ def add_to(commands: Any, shared: argparse.ArgumentParser) -> None:
     parser.add_argument("--role", type=comma_list, default=[], metavar="user,assistant,tool,system")
     parser.add_argument("--source", type=comma_list, default=[], metavar="KIND,…")
     parser.add_argument("--project", type=comma_list, default=[], metavar="NAME,…")
-    parser.add_argument("--since", default="", metavar="TIME")
-    parser.add_argument("--until", default="", metavar="TIME")
+    parser.add_argument("--since", type=given, metavar="TIME")
+    parser.add_argument("--until", type=given, metavar="TIME")
     parser.set_defaults(run=run_save)
     parser = actions.add_parser("rename", parents=[shared], help="give one another name")
     parser.add_argument("name", metavar="NAME")
@@ -140,8 +140,8 @@ def _filters(args: argparse.Namespace) -> SavedFilters:
         roles_named(args.role),
         tuple(args.source),
         tuple(args.project),
-        since=args.since,
-        until=args.until,
+        since=args.since or "",
+        until=args.until or "",
     )
 
 

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from app.cli import words
-from app.cli.arguments import DONE, comma_list, positive
+from app.cli.arguments import DONE, comma_list, given, positive
 from app.cli.documents import session_document
 from app.cli.output import Output
 from app.cli.store_access import reading
@@ -25,8 +25,8 @@ def add_to(commands: Any, shared: argparse.ArgumentParser) -> None:
     parser.add_argument("--source", type=comma_list, default=[], metavar="KIND,…")
     parser.add_argument("--project", type=comma_list, default=[], metavar="NAME,…")
     parser.add_argument("--title", default="", metavar="TEXT", help="text in the title")
-    parser.add_argument("--since", metavar="TIME", help="last active at or after")
-    parser.add_argument("--until", metavar="TIME", help="last active before")
+    parser.add_argument("--since", type=given, metavar="TIME", help="last active at or after")
+    parser.add_argument("--until", type=given, metavar="TIME", help="last active before")
     parser.add_argument("--archived", action="store_true", help="archived ones too")
     parser.add_argument("--all-kinds", action="store_true", help="subagents and tools too")
     parser.add_argument("--sort", choices=("last_active", "started", "messages"))

@@ -148,6 +148,13 @@ def test_a_name_that_is_not_there_is_an_expected_failure(filled):
         ["search"],
         ["search", "x", "--limit", "0"],
         ["search", "x", "--sort", "sideways"],
+        ["search", "x", "--session", ""],
+        ["search", "x", "--role", " , "],
+        ["search", "x", "--since", ""],
+        ["recall", "x", "--exclude", ""],
+        ["recall", "x", "--until", " "],
+        ["searches", "save", "name", "x", "--since", ""],
+        ["sessions", "list", "--source", ""],
         ["sessions"],
         ["show"],
     ],
@@ -158,6 +165,15 @@ def test_bad_usage_exits_with_two(backscroll, arguments):
     assert finished.code == 2
     assert finished.err.startswith("usage: ")
     assert finished.out == ""
+
+
+def test_a_number_too_large_is_refused_with_the_largest(backscroll):
+    finished = backscroll("search", "x", "--offset", str(2**31))
+
+    assert finished.code == 2
+    assert finished.err.startswith(
+        "usage: argument --offset: 2147483648 is out of range: 0 to 2,147,483,647\n"
+    )
 
 
 @pytest.mark.parametrize(

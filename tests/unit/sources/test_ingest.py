@@ -211,7 +211,8 @@ def test_of_very_many_bad_lines_a_thousand_are_named(db, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "count, told", [(3, None), (4, "1 more remark is not listed"), (5, "2 more remarks are not")]
+    ("count", "told"),
+    [(3, None), (4, "1 more remark is not listed"), (5, "2 more remarks are not")],
 )
 def test_of_many_remarks_three_are_told_and_the_others_counted(db, tmp_path, count, told):
     lines = (said(f"text {n}", created_at="long ago") for n in range(count))
