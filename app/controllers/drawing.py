@@ -28,11 +28,13 @@ _WARM_AFTER_S = 0.5
 class Wish:
     """How the next drawing leaves the view.
 
-    `hold` keeps an item where it is, `centre` puts a message in the middle.
+    `hold` keeps an item where it is, `centre` puts a message in the middle; without it, `anew`
+    begins at the top.
     """
 
     hold: str = ""
     centre: int | None = None
+    anew: bool = False
 
 
 class Drawing(QObject):
@@ -69,7 +71,7 @@ class Drawing(QObject):
         self._tasks.cancel(_TASK)
         self.session = session
         self.mark(marker)
-        self._wish = Wish()
+        self._wish = Wish(anew=True)
         self._view.forget_match()
 
     def mark(self, marker: runs.Marker, call_texts: CallTexts | None = None) -> None:
@@ -100,7 +102,7 @@ class Drawing(QObject):
         """Draw, and return when it is seen; of two calls the later waits for the earlier."""
         self._add(wish or Wish())
         async with self._one_at_a_time:
-            transcript = self._transcript
+            transcript, wish = self._transcript, self._wish
             scene = self._scene()
             items, kept = await asyncio.to_thread(
                 pages.build, transcript.page, scene, transcript.kept
@@ -108,8 +110,10 @@ class Drawing(QObject):
             transcript.rendered(items, kept)
             if transcript.match is None:
                 self._view.forget_match()
-            wish = await self._show_all_but_last(items)
+            await self._lead_to(items, wish)
             self._show(wish)
+            if self._wish is wish:  # else there is another drawing, that it is wished of
+                self._wish = Wish()
         self._drawn()
 
     def _add(self, wish: Wish) -> None:
@@ -117,28 +121,26 @@ class Drawing(QObject):
         self._wish = Wish(
             hold=wish.hold or before.hold,
             centre=before.centre if wish.centre is None else wish.centre,
+            anew=wish.anew or before.anew,
         )
 
-    async def _show_all_but_last(self, items: tuple[Item, ...]) -> Wish:
-        """Show what leads to `items` where that is much; return what the last step is to leave.
+    async def _lead_to(self, items: tuple[Item, ...], wish: Wish) -> None:
+        """Show what leads to `items` where that is much, a step in each turn of the loop.
 
-        What is centred is shown at once: its place is not known before all is there. A wish is
-        kept until the end, for the drawing that takes the place of one cancelled between steps.
+        What is centred is shown at once: its place is not known before all is there.
         """
         view = self._view
-        if self._wish.centre is None:
-            near = self._wish.hold or view.holding_key("after")
+        if wish.centre is None and not wish.anew:
+            near = wish.hold or view.holding_key("after")
             for step in steps(view.items, items, near):
                 if step is not items:
-                    view.show_items(step, hold=self._wish.hold)
+                    view.show_items(step, hold=wish.hold)
                     await asyncio.sleep(0)
-        wish, self._wish = self._wish, Wish()
-        return wish
 
     def _show(self, wish: Wish) -> None:
         transcript, view = self._transcript, self._view
         centre = "" if wish.centre is None else transcript.key_of(wish.centre)
-        view.show_items(transcript.items, hold=wish.hold, centre=centre)
+        view.show_items(transcript.items, hold=wish.hold, centre=centre, anew=wish.anew)
         if transcript.match is None and wish.centre is not None:
             transcript.match = transcript.first_match_of(wish.centre)
         if transcript.match is None:

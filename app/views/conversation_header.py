@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QSize, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QVBoxLayout, QWidget
 
 from app import formatting, theme
 from app.models.sessions import source_icon, source_name
 from app.text_ranges import one_line, visible
-from app.views.parts import Dot, ElidedText, Icon, IconButton, Link, Text
+from app.views.parts import Dot, ElidedText, Icon, IconButton, Link, Text, YieldingText
 from core.types import Session
 
 HEIGHT = 64
@@ -120,8 +121,8 @@ class ConversationHeader(QFrame):
         self.copy_link = IconButton("link", self.tr("Copy the link"))
         self._source = Icon("chat", "text3", 14)
         self._facts = ElidedText("", "caption", "text2")
-        self._when = Text("", "caption", "text2")
-        self._count = Text("", "caption", "text2")
+        self._when = YieldingText("caption", "text2")
+        self._count = YieldingText("caption", "text2")
         self._dots = [Dot(), Dot(), Dot()]
         self._crumbs = QWidget()
         self._crumb_row = QHBoxLayout(self._crumbs)
@@ -150,7 +151,7 @@ class ConversationHeader(QFrame):
         first.addWidget(self._line)
         first.addSpacing(8)
         first.addWidget(self.copy_link)
-        second = QHBoxLayout()
+        self._second = second = QHBoxLayout()
         second.setSpacing(8)
         second.addWidget(self._source)
         second.addWidget(self._facts)
@@ -194,6 +195,22 @@ class ConversationHeader(QFrame):
             dot.setVisible(shown)
             part.setVisible(shown)
         self.copy_link.setEnabled(True)
+        self._share_room()
+
+    def _share_room(self) -> None:
+        """Cut the count, and then the times, where the line is too short even without names."""
+        margins = self.layout().contentsMargins()
+        room = self.width() - margins.left() - margins.right()
+        for fact in (self._count, self._when):
+            fact.give_way(gives_way=False)
+        for fact in (self._count, self._when):
+            self._second.invalidate()
+            fact.give_way(gives_way=self._second.minimumSize().width() > room)
+        self.layout().activate()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._share_room()
 
     def show_matches(self, number: int, total: int) -> None:
         """Show which match is the current one; without any match, no buttons."""

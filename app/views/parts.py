@@ -70,6 +70,23 @@ class ElidedText(Text):
         QLabel.setToolTip(self, plain_tooltip(self.text() if text != self.text() else ""))
 
 
+class YieldingText(ElidedText):
+    """Plain text that is whole as long as others can give way in its place."""
+
+    def __init__(self, step: str, ink: str) -> None:
+        super().__init__("", step, ink)
+        self._gives_way = False
+
+    def minimumSizeHint(self) -> QSize:
+        return super().minimumSizeHint() if self._gives_way else self.sizeHint()
+
+    def give_way(self, *, gives_way: bool) -> None:
+        """Let the text be cut, or not."""
+        if gives_way != self._gives_way:
+            self._gives_way = gives_way
+            self.updateGeometry()
+
+
 class Icon(QWidget):
     """One icon, painted in the palette of the moment."""
 

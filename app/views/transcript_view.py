@@ -77,7 +77,9 @@ class TranscriptView(QTextBrowser):
         """The items shown, top to bottom."""
         return self._tables.items
 
-    def show_items(self, items: tuple[Item, ...], *, hold: str = "", centre: str = "") -> None:
+    def show_items(
+        self, items: tuple[Item, ...], *, hold: str = "", centre: str = "", anew: bool = False
+    ) -> None:
         """Show `items`; tables that did not change stay as they are.
 
         Args:
@@ -85,8 +87,9 @@ class TranscriptView(QTextBrowser):
             hold: the key of an item that keeps its place on the screen to the pixel; by
                 default the topmost one in view that stays.
             centre: the key of an item to put in the middle of the view instead.
+            anew: begin at the top instead, as another conversation does.
         """
-        held = self._held(items, hold)
+        held = None if anew else self._held(items, hold)
         self._bar.let_go()
         self._is_changing = True
         self.setUpdatesEnabled(False)

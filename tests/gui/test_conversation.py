@@ -205,6 +205,21 @@ def test_a_session_is_read_from_its_start(run, talk):
     assert talk.outline()[4] == "Prompts"
 
 
+def test_a_session_that_is_opened_is_read_from_its_top_wherever_one_was(run, talk):
+    bar = talk.view.verticalScrollBar()
+
+    async def go():
+        await talk.read(talk.long)
+        talk.view.centre("resolution")  # every session has such a label: it must not be held
+        before = bar.value()
+        talk.context.open_session(talk.long)
+        await talk.settled()
+        return before
+
+    assert run(go()) > 500
+    assert bar.value() == 0
+
+
 def test_a_short_session_is_shown_whole(run, talk):
     run(talk.read(talk.short))
 

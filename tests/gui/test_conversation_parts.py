@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt, QUrl
 from PySide6.QtGui import QColor, QGuiApplication, QInputMethodEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QPushButton, QToolTip
+from PySide6.QtWidgets import QApplication, QPushButton, QToolTip, QWidget
 
 from app import formatting, theme
 from app.models.outline import OutlineModel, OutlineRow, Row, heading
@@ -63,6 +63,28 @@ def test_a_title_is_cut_only_where_it_must_and_its_tooltip_is_text(show):
     assert "\u202e" not in header.title.toolTip()
     assert "\u202e" not in header.title.text()
     assert header.title.textFormat() == Qt.TextFormat.PlainText
+
+
+@pytest.mark.parametrize(
+    ("width", "cut"),
+    [
+        (776, set()),
+        (480, {"_facts"}),
+        (390, {"_facts", "_count"}),
+        (220, {"_facts", "_count", "_when"}),
+    ],
+)
+def test_in_a_narrow_pane_names_give_way_before_the_count_and_then_the_times(show, width, cut):
+    pane = show(QWidget(), 800, 64)
+    header = ConversationHeader(pane)
+    header.resize(width, 64)
+    header.show()
+    header.show_session(HeaderState(session(1, title="电影订阅"), prompts=2))
+    header.grab()
+
+    assert {
+        name for name in ("_facts", "_count", "_when") if getattr(header, name).toolTip()
+    } == cut
 
 
 def test_the_lineage_leads_to_other_sessions(show):
