@@ -1,6 +1,7 @@
 """`backscroll recall`: conversations found, read, scrolled through or browsed, ready to be used."""
 
 import argparse
+import shlex
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
@@ -15,7 +16,7 @@ from app.cli.store_access import reading
 from core.errors import QueryError
 from core.recall.link import place_of
 from core.search.times import parse_time
-from core.types import Message, RecallAnswer, RecallRequest, RecallResult
+from core.types import Message, RecallAnswer, RecallRequest, RecallResult, Session
 
 _Marks = Sequence[tuple[int, int]]
 _Marker = Callable[[str], _Marks]
@@ -152,6 +153,8 @@ def _print_result(
         _print_gap(messages, result, output)
         for message in messages:
             _print_message(message, marker, output, is_anchor=message.uid == anchor)
+            if message.truncated:
+                output.line(f"    … {_reading_on(session, message)}")
     if not result.resolution and result.messages and result.after:
         output.line(f"  … {result.after:,} after")
 
@@ -178,11 +181,14 @@ def _print_message(message: Message, marker: _Marker, output: Output, *, is_anch
         output.marked("    ", line, marks)
     for call in message.tool_calls:
         output.marked("    → ", f"{call.name} {call.arguments[:200]} ({call.status.value})", ())
-    if message.truncated:
-        output.line(
-            f"    … {message.content_length - len(message.content):,} more characters: "
-            f"--message {message.uid} --offset {len(message.content)}"
-        )
+
+
+def _reading_on(session: Session, message: Message) -> str:
+    """Return how much of a message was cut, and the command that shows it."""
+    shown = len(message.content)
+    names = f"{shlex.quote(session.ref)} --message {shlex.quote(message.uid)}"
+    left = message.content_length - shown
+    return f"{left:,} more characters: show {names} --offset {shown}"
 
 
 def lines_of(text: str, marks: _Marks) -> Iterator[tuple[str, tuple[tuple[int, int], ...]]]:

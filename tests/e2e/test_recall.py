@@ -1,6 +1,7 @@
 """`backscroll recall`: found, read, scrolled through and browsed, in words and as JSON."""
 
 import json
+import shlex
 
 import pytest
 
@@ -72,6 +73,23 @@ def test_the_first_result_has_its_window_and_both_ends_and_no_message_twice(demo
     first, last = result["messages"][0]["number"], result["messages"][-1]["number"]
     assert result["before"] == first - 1
     assert result["after"] == result["message_count"] - last
+
+
+def test_what_is_cut_is_read_on_with_the_command_that_is_printed(backscroll, tmp_path):
+    words = " ".join(f"word{n}" for n in range(2_000))
+    record = {"session": "a long one", "id": "m 1", "role": "user", "content": words}
+    talk = tmp_path / "talk.jsonl"
+    talk.write_text(json.dumps(record), encoding="utf-8")
+    assert backscroll("import", talk).code == 0
+
+    lines = backscroll("recall", "word1").out.splitlines()
+
+    (hint,) = (line for line in lines if "more characters" in line)
+    count, command = hint.split(" more characters: ")
+    told = max(lines, key=len)
+    rest = backscroll(*shlex.split(command), "--chars", "100000").out.rstrip("\n")
+    assert (told + rest).replace(" ", "") == words.replace(" ", "")
+    assert count.split()[-1] == f"{len(rest):,}"
 
 
 def test_a_session_is_read_from_both_ends(demo):
