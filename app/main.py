@@ -1,8 +1,10 @@
 """The composition root: loop, store, window, controllers, and the order in which they end."""
 
 import asyncio
+import re
 import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import apsw
@@ -33,10 +35,13 @@ from app.views.import_panel import ImportProgress
 from app.views.main_window import MainWindow, Models
 from app.views.path_facts import Fact, import_facts
 from core import paths
-from core.errors import CoreError
+from core.errors import CoreError, NotFoundError
+from core.history.sessions import session_by_id
 from core.index import tokenizer
 from core.store.store import Store
 from core.types import StoreStatus
+
+_ROW_ID = re.compile("[0-9]{1,18}")
 
 
 class Program(QObject):
@@ -69,7 +74,7 @@ class Program(QObject):
             library = await asyncio.to_thread(tokenizer.locate)
             self.store = await Store.open(self._profile, tokenizer=library)
             self._build(self.store)
-            await self._show_first()
+            await self._show_first(self.store)
         except CoreError as error:
             self._show_failure(error)
             return False
@@ -129,7 +134,7 @@ class Program(QObject):
         actions["opening"].triggered.connect(self.pane.go_to_opening)
         actions["resolution"].triggered.connect(self.pane.go_to_resolution)
 
-    async def _show_first(self) -> None:
+    async def _show_first(self, store: Store) -> None:
         status = await self.status.load()
         self.window.first_run.panel.show_tokenizer(ready=status.tokenizer.acceptance)
         self.window.first_run.show_leave(status.sessions > 0)
@@ -141,13 +146,18 @@ class Program(QObject):
         self._show_nothing_open()
         self.sessions.show()
         await self.sessions.load()
-        self._open_last()
+        await self._open_last(store)
 
-    def _open_last(self) -> None:
-        last = self.state.text("session")
-        if last.isdigit() and self.window.sessions_view.select_session(int(last)):
-            self.navigation.open(Place(int(last)))
+    async def _open_last(self, store: Store) -> None:
+        """Open what was read last, also where the list does not reach to it."""
         self.window.sessions_view.setFocus()
+        last = self.state.text("session")
+        if not _ROW_ID.fullmatch(last):
+            return
+        with suppress(NotFoundError):
+            session = await store.read(session_by_id, int(last))
+            self.window.sessions_view.select_session(session.id)
+            self.navigation.open(Place(session.id))
 
     def _show_first_run(self) -> None:
         self.imports.show_sources()

@@ -1,17 +1,20 @@
 """The whole program: a real store, real imports, real widgets, as a person drives it."""
 
 import asyncio
+import shutil
 import threading
 import time
 from pathlib import Path
 
 import apsw
+import pytest
 from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QAccessible, QDropEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QApplication, QLineEdit
 
 import app.controllers.hit_groups
+import app.controllers.sessions
 from app import theme
 from core.sources import ingest
 from core.store import connection
@@ -521,6 +524,40 @@ def test_closing_ends_everything_and_remembers_the_window(run, filled, profile):
 
 
 # States in which not everything works
+
+
+def test_the_conversation_read_last_is_opened_though_the_list_does_not_show_it(
+    run, program, imported, profile, tokenizer_path, monkeypatch
+):
+    monkeypatch.setattr(app.controllers.sessions, "PAGE", 1)
+    shutil.copytree(imported, profile, dirs_exist_ok=True)
+
+    async def start(session):
+        program.state.set_text("session", str(session))
+        await program.start()
+        await until(lambda: program.pane.header.title.text())
+
+    db = connection.open_store(profile / "state.db", tokenizer_path)
+    oldest = db.execute("SELECT id FROM sessions ORDER BY last_active_at_ms LIMIT 1").get
+    db.close()
+    run(start(oldest))
+
+    model = program.window.models.sessions
+    assert [model.session(row).id for row in range(model.rowCount())] != [oldest]
+    assert program.navigation.current().session_id == oldest
+    assert program.window.right.currentWidget() is program.pane
+
+
+@pytest.mark.parametrize("last", ["4711", "9" * 40, "²", "-1"])
+def test_a_conversation_that_is_not_there_is_not_opened(run, program, imported, profile, last):
+    shutil.copytree(imported, profile, dirs_exist_ok=True)
+    program.state.set_text("session", last)
+
+    assert run(program.start())
+
+    assert program.navigation.current() is None
+    assert program.window.message_bar.notice() is None
+    assert program.pane.message_bar.notice() is None
 
 
 def test_a_file_that_is_no_store_is_said_to_be_none_and_left_alone(run, program, profile):
