@@ -69,9 +69,9 @@ def _predicate(db: apsw.Connection, field: Field, repairs: list[str]) -> Predica
         case "title":
             return _shown_in(_titled(db, field))
         case "tool":
-            return _of_message(either(*map(_has_tool, field.values)))
+            return _of_message(_has_tool(field.values))
         case "model":
-            return _of_message(either(*map(_by_model, field.values)))
+            return _of_message(_by_model(field.values))
 
 
 def _of_message(row: Sql) -> Predicate:
@@ -222,30 +222,43 @@ def _fulfilling(db: apsw.Connection, tree: Node, condition: Sql) -> Iterable[int
     return (row for row, title in rows if fulfils([title], tree))
 
 
-def _has_tool(value: str) -> Sql:
-    """Return the condition that a message's tool, or one it calls, has a name with `value`.
+def _has_tool(values: tuple[str, ...]) -> Sql:
+    """Return the condition that a message's tool, or one it calls, has a name with a value.
 
     Calls are stored as a JSON list of (id, name, arguments, status). Taking JSON apart costs
-    more than looking through it, so where the value stands there as it is, that goes first.
+    more than looking through it, so where values stand there as they are, that goes first.
+    One subquery serves all values: some hundreds are too many for SQLite.
     """
-    holds = _like(value)
-    is_plain = value.isascii() and value.isprintable() and not set(value) & {'"', "\\", "/"}
-    first = Sql("f.tool_calls LIKE ? ESCAPE '\\' AND ", (holds,)) if is_plain else Sql("")
+    named, called = _holds("f.tool_name", values), _holds("c.value ->> '$[1]'", values)
+    calls = Sql(
+        f"EXISTS (SELECT 1 FROM json_each(f.tool_calls) AS c WHERE {called.text})", called.bindings
+    )
+    if all(map(_is_plain, values)):
+        calls = both(_holds("f.tool_calls", values), calls)
+    fits = either(named, calls)
     return Sql(
-        "EXISTS (SELECT 1 FROM messages AS f WHERE f.id = k.id"
-        f" AND (f.tool_name LIKE ? ESCAPE '\\' OR ({first.text}EXISTS"
-        " (SELECT 1 FROM json_each(f.tool_calls) AS c"
-        " WHERE c.value ->> '$[1]' LIKE ? ESCAPE '\\'))))",
-        (holds, *first.bindings, holds),
+        f"EXISTS (SELECT 1 FROM messages AS f WHERE f.id = k.id AND {fits.text})", fits.bindings
     )
 
 
-def _by_model(value: str) -> Sql:
+def _is_plain(value: str) -> bool:
+    """Tell whether JSON writes a value as it is."""
+    return value.isascii() and value.isprintable() and not set(value) & {'"', "\\", "/"}
+
+
+def _by_model(values: tuple[str, ...]) -> Sql:
+    named = _holds("u.model", values)
     return Sql(
-        "EXISTS (SELECT 1 FROM messages AS f WHERE f.id = k.id AND coalesce(nullif(f.model, ''),"
-        " (SELECT s.model FROM sessions AS s WHERE s.id = f.session_id)) LIKE ? ESCAPE '\\')",
-        (_like(value),),
+        "EXISTS (SELECT 1 FROM (SELECT coalesce(nullif(f.model, ''),"
+        " (SELECT s.model FROM sessions AS s WHERE s.id = f.session_id)) AS model"
+        f" FROM messages AS f WHERE f.id = k.id) AS u WHERE {named.text})",
+        named.bindings,
     )
+
+
+def _holds(text: str, values: tuple[str, ...]) -> Sql:
+    """Return the condition that an SQL text holds one of the values, ASCII case ignored."""
+    return either(*(Sql(f"{text} LIKE ? ESCAPE '\\'", (_like(value),)) for value in values))
 
 
 def _like(value: str) -> str:

@@ -133,6 +133,9 @@ def test_filters_leave_the_index_first(db, filters):
         assert plan[1] == "SEARCH k USING INTEGER PRIMARY KEY (rowid=?)"
 
 
+LETTERS = ",".join("abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_-")
+
+
 @pytest.mark.parametrize(
     "query",
     [
@@ -146,8 +149,11 @@ def test_filters_leave_the_index_first(db, filters):
         '"' + "a b " * 500 + '"',
         "C++" + "+" * 2_000,
         "NOT " * 400 + "a",
+        "a " + " ".join(f"-tool:{LETTERS[n:]},{LETTERS[: n - 1]}" for n in range(2, 30, 2)),
+        " ".join(f"model:{LETTERS[n:]},{LETTERS[: n - 1]}" for n in range(2, 30, 2)),
+        "a " + " ".join(f"-tool:{n}" for n in range(63)),
     ],
-    ids=range(10),
+    ids=range(13),
 )
 @pytest.mark.parametrize("cjk", [True, False])
 def test_the_largest_queries_are_within_sqlites_limits(tmp_path, query, cjk):
