@@ -1,8 +1,8 @@
 r"""Line-delimited JSON as programs really leave it: bounded, in binary, damage counted.
 
 Lines end at ``\n`` and nowhere else (U+2028 and ``\r`` occur inside strings). A line that is
-not ended yet is held: a whole object in it is yielded as not terminated, half of one is not
-yielded at all and is no damage. What is damaged costs itself and nothing after it.
+not ended yet is held: a whole object in it is yielded as not terminated, half of one is only
+remarked on and is no damage. What is damaged costs itself and nothing after it.
 """
 
 import codecs
@@ -16,6 +16,7 @@ import msgspec
 
 from core.sources.records import BadSourceRecord, Remark
 
+HALF_A_LINE = "the file ends within this line, which is read when it is whole"
 LINE_BYTES = 64 << 20
 MAX_DEPTH = 1000
 CHUNK_BYTES = 1 << 20
@@ -137,6 +138,8 @@ def recover(line: Line, known: Envelope) -> Iterator[JsonObject | BadSourceRecor
     if too_deep(line.raw):
         if line.terminated:
             yield BadSourceRecord(line.number, f"nested deeper than {MAX_DEPTH} levels")
+        else:
+            yield Remark(line.number, HALF_A_LINE)
         return
     text = line.raw.decode("utf-8", "surrogateescape")
     position, sound = _blank(text, 0), True
@@ -149,6 +152,7 @@ def recover(line: Line, known: Envelope) -> Iterator[JsonObject | BadSourceRecor
             position, sound = _blank(text, end), True
             continue
         if value is None and not line.terminated:
+            yield Remark(line.number, HALF_A_LINE)
             return
         if sound:
             yield BadSourceRecord(line.number, reason)

@@ -222,6 +222,20 @@ def test_of_many_remarks_three_are_told_and_the_others_counted(db, tmp_path, cou
     assert [part[: len(told or "")] for part in parts[3:]] == ([] if told is None else [told])
 
 
+def test_a_line_that_the_file_ends_within_is_told_and_read_when_it_is_whole(db, tmp_path):
+    path = write(tmp_path / "talk.jsonl", said("whole"))
+    with path.open("a") as file:
+        file.write(said("half")[:-5])
+    (report,) = run(db, path).files
+    assert (report.messages, report.bad_records) == (1, ())
+    assert report.reason is not None
+    assert report.reason.startswith("line 2: the file ends within this line")
+    write(path, said("whole"), said("half"))
+    (report,) = run(db, path).files
+    assert report.reason is None
+    assert contents(db) == ["half", "whole"]
+
+
 def test_what_was_kept_in_spite_of_something_is_told(db, tmp_path):
     path = tmp_path / "talk.jsonl"
     path.write_bytes(b'{"session":"s","role":"user","content":"caf\xe9"}\n')
@@ -304,7 +318,11 @@ def test_a_file_that_grew_gives_what_is_new(db, tmp_path):
         file.write(said("two", "b") + "\n" + said("three", "c")[:-9])
     report = run(db, path)
     assert (report.new, report.changed) == (1, 0)
-    assert outcomes(report)["talk.jsonl"] == ("changed", None)
+    outcome, told = outcomes(report)["talk.jsonl"]
+    assert (outcome, told.partition(",")[0]) == (
+        "changed",
+        "line 3: the file ends within this line",
+    )
     whole = len(said("one", "a")) + len(said("two", "b")) + 2
     assert db.execute("SELECT offset FROM source_files").get == whole
     with path.open("a") as file:
