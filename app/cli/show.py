@@ -12,24 +12,42 @@ from core.types import Message, Session
 
 _MOST_MESSAGES = 200
 _MOST_CHARS = 1_000_000
+_COUNT = 50
+_CHARS = 10_000
 
 
 def add_to(commands: Any, shared: argparse.ArgumentParser) -> None:
     """Add the command to the parser."""
     parser = commands.add_parser("show", parents=[shared], help="read a session")
     parser.add_argument("session", metavar="SESSION", help="its id, or source/id")
-    parser.add_argument("--from", dest="first", type=positive, default=1, metavar="N")
-    parser.add_argument("--count", type=positive, default=50, metavar="N")
+    parser.add_argument(
+        "--from", dest="first", type=positive, metavar="N", help="the first message"
+    )
+    parser.add_argument(
+        "--count",
+        type=positive,
+        metavar="N",
+        help=f"of messages: {_COUNT}, at most {_MOST_MESSAGES}",
+    )
     parser.add_argument("--message", metavar="MSG", help="one message, from --offset on")
-    parser.add_argument("--offset", type=natural, default=0, metavar="CHARS")
-    parser.add_argument("--chars", type=positive, default=10_000, metavar="N")
-    parser.set_defaults(run=run)
+    parser.add_argument("--offset", type=natural, metavar="CHARS", help="where in the message")
+    parser.add_argument(
+        "--chars",
+        type=positive,
+        metavar="N",
+        help=f"of the message: {_CHARS:,}, at most {_MOST_CHARS:,}",
+    )
+    parser.set_defaults(run=run, refuse=parser.error)
 
 
 def run(args: argparse.Namespace, output: Output) -> int:
     """Print messages by their number, or a part of one message by its id."""
     from core.history.sessions import session_by_ref
 
+    if args.message is None and (args.offset is not None or args.chars is not None):
+        args.refuse("--offset and --chars are of one message: --message is needed too")
+    if args.message is not None and (args.first is not None or args.count is not None):
+        args.refuse("--from and --count are of a session: they do not go with --message")
     with reading(args) as db:
         session = session_by_ref(db, args.session)
         if args.message is None:
@@ -40,9 +58,9 @@ def run(args: argparse.Namespace, output: Output) -> int:
 def _show_page(db: Any, session: Session, args: argparse.Namespace, output: Output) -> int:
     from core.history.messages import messages_page
 
-    count = min(args.count, _MOST_MESSAGES)
-    messages = messages_page(db, session.id, first=args.first, count=count)
-    last = messages[-1].number if messages else args.first - 1
+    first, count = args.first or 1, min(args.count or _COUNT, _MOST_MESSAGES)
+    messages = messages_page(db, session.id, first=first, count=count)
+    last = messages[-1].number if messages else first - 1
     following = last + 1 if last < session.message_count and messages else None
     if output.as_json:
         output.document(
@@ -65,11 +83,11 @@ def _show_part(db: Any, session: Session, args: argparse.Namespace, output: Outp
     from core.history.messages import message_by_ref, message_text
 
     message = message_by_ref(db, session.id, args.message)
-    chars = min(args.chars, _MOST_CHARS)
-    text, total = message_text(db, message.id, offset=args.offset, chars=chars)
-    following = args.offset + len(text) if args.offset + len(text) < total else None
+    offset, chars = args.offset or 0, min(args.chars or _CHARS, _MOST_CHARS)
+    text, total = message_text(db, message.id, offset=offset, chars=chars)
+    following = offset + len(text) if offset + len(text) < total else None
     if output.as_json:
-        output.document(part_document(session, message, text, args.offset, total))
+        output.document(part_document(session, message, text, offset, total))
         return DONE
     output.line(text)
     if following is not None:

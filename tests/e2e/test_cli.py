@@ -157,6 +157,8 @@ def test_a_name_that_is_not_there_is_an_expected_failure(filled):
         ["sessions", "list", "--source", ""],
         ["sessions"],
         ["show"],
+        ["show", "s1", "--offset", "3"],
+        ["show", "s1", "--message", "m1", "--from", "2"],
     ],
 )
 def test_bad_usage_exits_with_two(backscroll, arguments):
