@@ -151,8 +151,16 @@ class MainWindow(QMainWindow):
         self.pages.setCurrentWidget(self.splitter)
 
     def show_right(self, page: QWidget) -> None:
-        """Show the conversation, the page of no hits or the one of nothing open."""
+        """Show the conversation, the page of no hits or the one of nothing open.
+
+        The focus goes from the page of no hits to the list: what was pressed there found
+        something. Qt would hand it to the first button of the conversation.
+        """
+        left, focus = self.right.currentWidget(), self.focusWidget()
+        was_pressed = left is self.zero_hits and focus is not None and left.isAncestorOf(focus)
         self.right.setCurrentWidget(page)
+        if was_pressed and page is not left:
+            self.focus_list()
 
     def show_sources(self) -> None:
         """Show the page of sources and import over list and conversation."""

@@ -148,6 +148,27 @@ def test_scan_everything_finds_what_no_index_holds_and_says_that_all_was_read(ru
     assert links(filled)["leave-scan"] == "Ask the indexes"
 
 
+def test_what_is_found_by_a_button_of_the_page_without_hits_has_the_focus(run, filled, talks):
+    window = filled.window
+    window.activateWindow()
+    talk(talks / "e.jsonl", "gone", "a zebra", state="rewound")
+
+    async def scan():
+        await imported(filled, talks, 9)
+        session = window.models.sessions.session(0)
+        window.sessions_view.session_opened.emit(session.id)
+        await until(lambda: window.pane.header.title.text() == session.title)
+        await search(filled, "zebra")
+        window.zero_hits.scan.setFocus()
+        window.zero_hits.scan.click()
+        await until(lambda: hits(filled))
+
+    run(scan())
+
+    assert window.right.currentWidget() is window.pane
+    assert QApplication.focusWidget() is window.hits_view
+
+
 def test_nothing_in_everything_is_said_to_be_so_and_nothing_more_is_offered(run, filled):
     page = filled.window.zero_hits
 
