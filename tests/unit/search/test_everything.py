@@ -98,8 +98,9 @@ def test_no_index_is_asked(hidden_places):
     hidden_places.exec_trace = note
     ask(hidden_places, "kestrel 订阅")
     hidden_places.exec_trace = None
-    assert asked
-    assert not any("messages_fts" in sql for sql in asked)
+    read = [sql for sql in asked if not sql.endswith("LIMIT 0")]  # which only declares a table
+    assert read
+    assert not any("messages_fts" in sql for sql in read)
 
 
 def test_reasoning_is_folded_as_other_text_is(db):
