@@ -124,12 +124,17 @@ def test_another_query_is_asked_by_whole_words_again(run, filled, talks):
 # Nothing found
 
 
-def test_scan_everything_finds_what_no_index_holds_and_says_that_all_was_read(run, filled, talks):
-    talk(talks / "e.jsonl", "gone", "nothing here", "the zebra", state="rewound")
+def gone(talks) -> None:
+    """Write a conversation with a zebra in what was taken back."""
     (talks / "e.jsonl").write_text(
-        '{"session":"gone","id":"z","role":"user","content":"a zebra","state":"rewound"}\n'
+        '{"session":"gone","title":"animals","id":"z","role":"user",'
+        '"content":"a zebra","state":"rewound"}\n'
         '{"session":"gone","id":"y","role":"user","content":"a horse"}\n'
     )
+
+
+def test_scan_everything_finds_what_no_index_holds_and_says_that_all_was_read(run, filled, talks):
+    gone(talks)
 
     async def scan():
         await imported(filled, talks, 10)
@@ -151,20 +156,21 @@ def test_scan_everything_finds_what_no_index_holds_and_says_that_all_was_read(ru
 def test_what_is_found_by_a_button_of_the_page_without_hits_has_the_focus(run, filled, talks):
     window = filled.window
     window.activateWindow()
-    talk(talks / "e.jsonl", "gone", "a zebra", state="rewound")
+    gone(talks)
 
     async def scan():
-        await imported(filled, talks, 9)
+        await imported(filled, talks, 10)
         session = window.models.sessions.session(0)
         window.sessions_view.session_opened.emit(session.id)
         await until(lambda: window.pane.header.title.text() == session.title)
         await search(filled, "zebra")
         window.zero_hits.scan.setFocus()
+        had_it = window.zero_hits.scan.hasFocus()
         window.zero_hits.scan.click()
         await until(lambda: hits(filled))
+        return had_it
 
-    run(scan())
-
+    assert run(scan())
     assert window.right.currentWidget() is window.pane
     assert QApplication.focusWidget() is window.hits_view
 
