@@ -21,6 +21,9 @@ _ORDERS = {  # a column and the index that has it in this order
 }
 _TRIGRAM = 3
 
+SEARCHED_TITLE = "coalesce(s.search_title, s.title)"
+"""SQL for the title of a session s as it is searched, written as in the indexes on it."""
+
 # A session is named by its native id where no other has it, else by source/native_id; where two
 # places of one kind share even that, by kind#row/native_id.
 _REF = (
@@ -165,7 +168,7 @@ def _add_title(text: str, conditions: list[str], bindings: list[Any]) -> None:
         conditions.append("s.id IN (SELECT rowid FROM sessions_fts WHERE title LIKE ?)")
         bindings.append(f"%{loose}%")
     literal = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-    conditions.append("coalesce(s.search_title, s.title) LIKE ? ESCAPE '\\'")
+    conditions.append(f"{SEARCHED_TITLE} LIKE ? ESCAPE '\\'")
     bindings.append(f"%{literal}%")
 
 

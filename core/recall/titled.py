@@ -7,6 +7,7 @@ from typing import Any
 
 import apsw
 
+from core.history.sessions import SEARCHED_TITLE
 from core.recall.asked import Asked
 from core.recall.link import place_of
 from core.search.scope import has_message_at, of_places
@@ -21,7 +22,6 @@ MOST_TITLED = 50
 MOST_CHARS = 1_000
 """A longer query calls nothing by its name."""
 
-_TITLE = "coalesce(s.search_title, s.title)"
 _QUOTES = " \t\r\n`'\"“”‘’「」"
 _NUMBERED = re.compile(r" #(\d{1,9})$")
 _TRIGRAM = 3
@@ -65,7 +65,7 @@ def _by_title(db: apsw.Connection, text: str, allowed: Sql) -> Iterator[int]:
     """Yield sessions by title; LIKE ignores the case of ASCII, and indexes find what it reads."""
     literal = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     fits = Sql(
-        f"({_TITLE} LIKE ? ESCAPE '\\' OR {_TITLE} LIKE ? ESCAPE '\\')",
+        f"({SEARCHED_TITLE} LIKE ? ESCAPE '\\' OR {SEARCHED_TITLE} LIKE ? ESCAPE '\\')",
         (literal, f"{literal} #%"),
     )
     if len(text) >= _TRIGRAM:
@@ -78,7 +78,8 @@ def _by_title(db: apsw.Connection, text: str, allowed: Sql) -> Iterator[int]:
         rows = _spelt(text)
     where = both(fits, allowed)
     found: Any = db.execute(
-        f"SELECT s.id, {_TITLE} FROM {rows.text} AS f CROSS JOIN sessions AS s ON s.id = f.id"
+        f"SELECT s.id, {SEARCHED_TITLE} FROM {rows.text} AS f"
+        " CROSS JOIN sessions AS s ON s.id = f.id"
         f" WHERE {where.text} ORDER BY +s.started_at_ms DESC, s.id DESC LIMIT {MOST_TITLED}",
         (*rows.bindings, *where.bindings),
     )
@@ -99,9 +100,9 @@ def _spelt(text: str) -> Sql:
     """
     spellings = {"".join(each) for each in product(*({c.lower(), c.upper()} for c in text))}
     each = (
-        f"SELECT s.id FROM sessions AS s WHERE s.trashed_at_ms IS NULL AND {_TITLE} = ?"
+        f"SELECT s.id FROM sessions AS s WHERE s.trashed_at_ms IS NULL AND {SEARCHED_TITLE} = ?"
         f" UNION ALL SELECT s.id FROM sessions AS s WHERE s.trashed_at_ms IS NULL"
-        f" AND {_TITLE} > ? AND {_TITLE} < ?"
+        f" AND {SEARCHED_TITLE} > ? AND {SEARCHED_TITLE} < ?"
     )
     bindings = [value for t in sorted(spellings) for value in (t, f"{t} #", f"{t} #:")]
     return Sql(f"({' UNION ALL '.join([each] * len(spellings))})", tuple(bindings))

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 import apsw
 
-from core.history.sessions import sessions_by_id
+from core.history.sessions import SEARCHED_TITLE, sessions_by_id
 from core.search.term import ascii_lower
 from core.store import keys
 from core.store.keys import ROLE_BITS, ROLE_MASK
@@ -175,7 +175,7 @@ def _by_title(db: apsw.Connection, sought: str) -> list[tuple[int]]:
     Three characters or more are looked up, fewer looked for in the newest titles.
     """
     escaped = "".join(f"\\{c}" if c in "\\%_" else c for c in project(sought))
-    holds = "coalesce(s.search_title, s.title) LIKE ? ESCAPE '\\'"
+    holds = f"{SEARCHED_TITLE} LIKE ? ESCAPE '\\'"
     if len(project(sought)) >= 3:
         loose = project(sought).replace("%", "_")
         return list(

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import apsw
 
+from core.history.sessions import SEARCHED_TITLE
 from core.search import compile as compiling
 from core.search.check import fulfils
 from core.search.scope import has_message_at, has_role
@@ -26,7 +27,6 @@ FEW_SESSIONS = 1_000
 """So many sessions at most are turned into the ids of their messages at once."""
 
 _SAID_CHARS = 80
-_TITLE = "coalesce(s.search_title, s.title)"
 _NOTHING = Sql("false")
 
 
@@ -205,9 +205,9 @@ def _titled(db: apsw.Connection, field: Field) -> list[int]:
         sql = "s.id IN (SELECT rowid FROM sessions_fts WHERE sessions_fts MATCH ?)"
         found = [Sql(sql, (match.expression,))]
     elif short := short_title(db, tree):
-        found = [both(short, compiling.to_like(tree, (_TITLE,)))]
+        found = [both(short, compiling.to_like(tree, (SEARCHED_TITLE,)))]
     else:  # along an index of the titles, and one of the trash
-        like = compiling.to_like(tree, (_TITLE,))
+        like = compiling.to_like(tree, (SEARCHED_TITLE,))
         found = [
             Sql(f"{like.text} AND s.trashed_at_ms {trashed}", like.bindings)
             for trashed in ("IS NULL", "IS NOT NULL")
@@ -217,7 +217,8 @@ def _titled(db: apsw.Connection, field: Field) -> list[int]:
 
 def _fulfilling(db: apsw.Connection, tree: Node, condition: Sql) -> Iterable[int]:
     rows: Iterable[tuple[int, str]] = db.execute(
-        f"SELECT s.id, {_TITLE} FROM sessions AS s WHERE {condition.text}", condition.bindings
+        f"SELECT s.id, {SEARCHED_TITLE} FROM sessions AS s WHERE {condition.text}",
+        condition.bindings,
     )
     return (row for row, title in rows if fulfils([title], tree))
 

@@ -110,11 +110,7 @@ def _answer(
     collected, scope, indexes = attempt.collector, attempts.scope, attempts.indexes
     shown_now = collected.result.found[page.offset : page.end] if reads else []
     hits = read_hits(db, shown_now, attempt.sought, scope, with_reasoning=request.everything)
-    searched = None
-    if scope.is_narrowed and attempts.is_complete:
-        searched = _within(db, BOUND_S, limit, lambda: count(db, scope.where))
-    if searched is None:
-        searched = counted(attempts.counts, scope)
+    searched = _searched(db, attempts, limit)
     is_title = not hits and not collected.total and bool(attempts.titles)
     path: SearchPath = "title" if is_title else attempt.path
     total = _total(db, attempts, attempt, limit, searched)
@@ -145,6 +141,14 @@ def _answer(
         next=_following(db, request, page, attempt, total) if reads else None,
         inside_words=None if attempts.inside is None else attempts.inside.hits,
     )
+
+
+def _searched(db: apsw.Connection, attempts: Attempts, limit: Deadline) -> int:
+    """Return how many messages were searched; an upper bound where there is no time to count."""
+    scope, found = attempts.scope, None
+    if scope.is_narrowed and attempts.is_complete:
+        found = _within(db, BOUND_S, limit, lambda: count(db, scope.where))
+    return counted(attempts.counts, scope) if found is None else found
 
 
 def _following(

@@ -6,12 +6,12 @@ but its vocabulary is in order: trigrams that begin with the word are a stretch 
 
 import apsw
 
+from core.history.sessions import SEARCHED_TITLE
 from core.search.sql import Sql, both, either
 from core.search.term import Term
 from core.search.tree import And, Node, Or
 from core.text import has_cjk
 
-_TITLE = "coalesce(s.search_title, s.title)"
 _LAST = "\U0010ffff"
 
 _ENDING = "SELECT e.id FROM sessions AS e WHERE"
@@ -93,4 +93,4 @@ def _ends(needle: str) -> list[Sql]:
 def _bordered(word: str) -> Sql:
     """Return the condition that a word of ASCII stands in a title with no other beside it."""
     letters = "".join(f"[{char}{char.upper()}]" if char.isalpha() else char for char in word)
-    return Sql(f"' ' || {_TITLE} || ' ' GLOB ?", (f"*[^a-zA-Z0-9]{letters}[^a-zA-Z0-9]*",))
+    return Sql(f"' ' || {SEARCHED_TITLE} || ' ' GLOB ?", (f"*[^a-zA-Z0-9]{letters}[^a-zA-Z0-9]*",))

@@ -7,7 +7,7 @@ from typing import Any
 
 import apsw
 
-from core.history.sessions import sessions_by_id
+from core.history.sessions import SEARCHED_TITLE, sessions_by_id
 from core.search import compile as compiling
 from core.search.check import fulfils, listed
 from core.search.fields import SESSION_FIELDS
@@ -30,7 +30,6 @@ from core.types import SearchRequest, Session
 
 MOST_MATCHES = 10
 _ID = re.compile(r"[\w.:#/@+=-]{4,128}")
-_TITLE = "coalesce(s.search_title, s.title)"
 
 
 def title_matches(
@@ -110,13 +109,13 @@ def _by_title(db: apsw.Connection, tree: Node, allowed: Sql) -> list[int]:
             (match.expression,),
         )
     else:
-        like = compiling.to_like(tree, (_TITLE,), of=_session_of)
+        like = compiling.to_like(tree, (SEARCHED_TITLE,), of=_session_of)
         if like is EVERYTHING or not sought_terms(tree):
             return []
         fits = both(short_title(db, tree) or EVERYTHING, like)
     wanted = both(fits, allowed)
     asked = fields_of(tree)
-    columns = listed(_TITLE, [field.predicate.session or EVERYTHING for field in asked])
+    columns = listed(SEARCHED_TITLE, [field.predicate.session or EVERYTHING for field in asked])
     rows: Iterable[tuple[Any, ...]] = db.execute(
         f"SELECT s.id, {columns.text} FROM sessions AS s WHERE {wanted.text}"
         " ORDER BY +s.last_active_at_ms DESC, s.id DESC",  # +: by title, not along the times
