@@ -153,7 +153,8 @@ def test_a_deadline_leaves_what_was_found_and_where_to_go_on(db):
     store_messages(db, message("old", "kestrel"))
     store_messages(db, *(message(f"m{n}", "NOT here " * 2_000) for n in range(300)))
     store_messages(db, message("new", "kestrel"))
-    whole = ask(db, "kestrel OR NOT here")
+    asked = [ask(db, "kestrel OR NOT here") for _ in range(3)]
+    whole = min(asked, key=lambda result: result.elapsed_ms)  # the first one finds nothing cached
     assert (whole.complete, whole.total_hits) == (True, 2)
     cut = ask(db, "kestrel OR NOT here", deadline_s=whole.elapsed_ms / 1000 / 4)
     assert (cut.complete, cut.reason, cut.total_is_exact) == (False, QUERY_TIMEOUT, False)
