@@ -171,11 +171,15 @@ def recall_document(
 def part_document(
     session: Session, message: Message, text: str, offset: int, total: int
 ) -> Document:
-    """Return a part of one text of a message; `next` is where it goes on, None at its end."""
+    """Return a part of one text of a message; `next` is where it goes on, None at its end.
+
+    Named by its id, a message is read in every state: `state` tells what was taken back.
+    """
     end = offset + len(text)
     return {
         "session": session.ref,
         "message": message.uid,
+        "state": message.state.value,
         "offset": offset,
         "chars": len(text),
         "total_chars": total,

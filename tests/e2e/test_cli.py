@@ -133,6 +133,19 @@ def test_a_session_is_read_to_its_last_character(filled):
     assert part["next"] == 7
 
 
+def test_a_message_that_was_taken_back_is_read_by_its_id_and_said_to_be(backscroll, tmp_path):
+    path = tmp_path / "talk.jsonl"
+    lines = (
+        {"session": "s", "id": state, "role": "user", "content": state, "state": state}
+        for state in ("active", "compacted", "rewound", "hidden")
+    )
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    backscroll("import", "--kind", "jsonl", path)
+    for state in ("active", "compacted", "rewound", "hidden"):
+        part = backscroll("show", "s", "--message", state, "--json").json
+        assert (part["text"], part["state"]) == (state, state)
+
+
 def test_a_name_that_is_not_there_is_an_expected_failure(filled):
     finished = filled("show", "no-such-session", "--json")
 
