@@ -133,7 +133,7 @@ def _answer(
         total_is_exact=collected.is_exact,
         ranked_scope=collected.result.ranked_scope,
         messages_searched=searched,
-        not_searched={} if request.everything else _left_out(db, attempts),
+        not_searched={} if request.everything else _left_out(db, attempts, attempt),
         index_status={name: index.status for name, index in indexes.items()},
         hits=hits,
         title_matches=attempts.titles,
@@ -199,9 +199,11 @@ def _total(
     return searched if bound is None else bound
 
 
-def _left_out(db: apsw.Connection, attempts: Attempts) -> dict[str, int]:
-    """Return how many messages, by reason, were not searched."""
+def _left_out(db: apsw.Connection, attempts: Attempts, attempt: Attempt) -> dict[str, int]:
+    """Return how many messages, by reason, were not searched; fields alone need no text."""
     found = left_out(db, attempts.counts, attempts.scope)
+    if attempt.is_by_fields:
+        found.pop("cut_tails", None)
     if not attempts.is_complete:
         todo = max(index.status.todo for index in attempts.indexes.values())
         found |= {"unindexed": todo} if todo else {}

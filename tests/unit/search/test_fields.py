@@ -225,6 +225,16 @@ def test_a_name_that_is_also_that_of_a_role_asks_for_no_role(tmp_path):
     db.close()
 
 
+def test_fields_alone_leave_no_end_of_a_text_unread(tmp_path):
+    db = store_at(tmp_path)
+    store_messages(db, message("m", "x " * 5_000, role=Role.TOOL, tool_name="bash"))
+    store_messages(db, message("back", "y", state=MessageState.REWOUND))
+    assert ask(db, "tool:bash").not_searched == {}
+    assert ask(db, "session:s").not_searched == {"rewound": 1}
+    assert ask(db, "tool:bash x").not_searched == {"cut_tails": 1}
+    db.close()
+
+
 def test_fields_alone_are_answered_newest_first_and_say_so(db):
     result = ask(db, "-role:system")
     assert found(result) == ["cron", "tool", "called", "user", "timeless"]
