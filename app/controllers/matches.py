@@ -174,7 +174,10 @@ class Matches(QObject):
         """Show the piece of a cut hit that holds its first match, when none is shown."""
         if not message.truncated or self._transcript.matches_of(message.id):
             return
-        read = await self._opened.read(message_text, message.id, chars=INDEXED_CHARS)
+        asked = self._opened.asked
+        to_its_end = asked is not None and asked.everything
+        chars = message.content_length if to_its_end else INDEXED_CHARS
+        read = await self._opened.read(message_text, message.id, chars=chars)
         if read is None:
             return
         found = await asyncio.to_thread(self._opened.marker, read[0])

@@ -10,7 +10,7 @@ from PySide6.QtCore import QCoreApplication, QEvent, Qt
 from PySide6.QtGui import QTextCursor
 from PySide6.QtTest import QTest
 
-from app.controllers import finding
+from app.controllers import finding, matches
 from app.controllers.context import ContextController
 from app.render.steps import STEP_CHARS
 from app.tasks import TaskScope
@@ -481,6 +481,12 @@ def test_a_hit_far_into_a_long_message_is_shown_where_it_matches(run, talk):
     run(talk.hit("o6", "others", "线头"))
     assert talk.current_text() == "线头"
     assert f"m{talk.ids['o6']}." in talk.view._current[0]
+
+
+def test_a_hit_behind_what_is_indexed_is_shown_where_everything_was_read(run, talk, monkeypatch):
+    monkeypatch.setattr(matches, "INDEXED_CHARS", 20_000)
+    run(talk.hit("o6", "others", "线头", SearchRequest("线头", everything=True)))
+    assert talk.current_text() == "线头"
 
 
 @pytest.mark.parametrize(
