@@ -10,12 +10,13 @@ from core.history.sessions import session_by_id
 from core.recall.asked import Asked
 from core.recall.kinds import automatic
 from core.recall.link import link
-from core.search.scope import has_role, of_places
+from core.search.named import of_places
+from core.search.scope import has_role
 from core.search.snippet import make_snippet
 from core.search.sql import EVERYTHING, Sql, both
 from core.store.deadline import Deadline
 from core.store.keys import ORIGIN_BITS, ORIGIN_MASK
-from core.types import Origin, RecallRequest, RecallResult, Role, SearchRequest, Session
+from core.types import Origin, RecallRequest, RecallResult, Role, Session
 
 PREVIEW_CHARS = 60
 AHEAD = 15
@@ -79,7 +80,7 @@ class Browsing:
         """
         request = self._asked.request
         most = min(max(LEAST_CANDIDATES, 8 * request.limit), MOST_CANDIDATES)
-        places = of_places(self._db, _places(request))
+        places = of_places(self._db, request.sources, request.projects)
         # A condition that SQLite sees to be false would leave it no use for the index.
         placed = Sql(f"CASE WHEN {places.text} THEN true ELSE false END", places.bindings)
         fits = both(Sql(_LISTED), _within_times(request), placed)
@@ -148,7 +149,3 @@ def _within_times(request: RecallRequest) -> Sql:
         EVERYTHING if since is None else Sql("s.last_active_at_ms >= ?", (since,)),
         EVERYTHING if until is None else Sql("s.last_active_at_ms < ?", (until,)),
     )
-
-
-def _places(request: RecallRequest) -> SearchRequest:
-    return SearchRequest("", sources=request.sources, projects=request.projects)

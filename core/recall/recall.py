@@ -16,6 +16,7 @@ from core.recall.read import read
 from core.recall.scroll import scroll
 from core.search import coverage
 from core.search.language import parse
+from core.search.named import unknown_places
 from core.search.run import QUERY_TIMEOUT
 from core.store import keys
 from core.store.deadline import deadline
@@ -81,7 +82,10 @@ def _browse(db: apsw.Connection, asked: Asked) -> RecallAnswer:
             raise
     results = tuple(browsing.results)
     hint = "" if results or not is_complete else NOTHING_STORED
-    answer = replace(answer, results=results, left_out=browsing.left_out, hint=hint)
+    unknown = unknown_places(db, asked.request.sources, asked.request.projects)
+    answer = replace(
+        answer, results=results, left_out=browsing.left_out, warnings=unknown, hint=hint
+    )
     return answer if is_complete else _cut_short(answer)
 
 

@@ -10,11 +10,11 @@ import apsw
 from core.history.sessions import SEARCHED_TITLE
 from core.recall.asked import Asked
 from core.recall.link import place_of
-from core.search.scope import has_message_at, of_places
+from core.search.named import of_places
+from core.search.scope import has_message_at
 from core.search.sql import EVERYTHING, Sql, both
 from core.search.term import ascii_lower
 from core.text import project
-from core.types import SearchRequest
 
 MOST_TITLED = 50
 """So many sessions of one title are looked at, the newest."""
@@ -41,7 +41,7 @@ def titled(db: apsw.Connection, asked: Asked) -> Iterator[int]:
         return
     allowed = both(
         Sql("s.trashed_at_ms IS NULL"),
-        of_places(db, SearchRequest("", sources=request.sources, projects=request.projects)),
+        of_places(db, request.sources, request.projects),
         has_message_at(request.since_ms, request.until_ms),
     )
     yield from _by_id(db, place_of(text).session, allowed)

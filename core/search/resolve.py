@@ -15,19 +15,22 @@ import apsw
 from core.history.sessions import SEARCHED_TITLE
 from core.search import compile as compiling
 from core.search.check import fulfils
+from core.search.named import (
+    NOTHING,
+    of_projects,
+    of_sources,
+    said,
+    unknown_project,
+    unknown_source,
+)
 from core.search.scope import has_message_at, has_role
 from core.search.short_titles import short_title
-from core.search.sql import Sql, both, either, places
-from core.search.term import ascii_lower
+from core.search.sql import Sql, both, either
 from core.search.tree import Field, Leaf, Node, Predicate, any_of, fields, replaced
-from core.store.places import in_projects
-from core.types import Role, SessionKind
+from core.types import Role
 
 FEW_SESSIONS = 1_000
 """So many sessions at most are turned into the ids of their messages at once."""
-
-_SAID_CHARS = 80
-_NOTHING = Sql("false")
 
 
 class Resolved(NamedTuple):
@@ -93,8 +96,8 @@ def _of_owner(session: Sql, few: list[int] | None = None) -> Predicate:
     `few` are the sessions that do, where they are known: the messages of a small project are
     found along an index then, and not by looking at all.
     """
-    if session is _NOTHING:
-        return Predicate(_NOTHING, _NOTHING, _NOTHING)
+    if session is NOTHING:
+        return Predicate(NOTHING, NOTHING, NOTHING)
     owner = f"EXISTS (SELECT 1 FROM sessions AS s WHERE s.id = k.session_id AND {session.text})"
     row = Sql(owner, session.bindings)
     if few is None:
@@ -106,7 +109,7 @@ def _of_owner(session: Sql, few: list[int] | None = None) -> Predicate:
 def _shown_in(ids: list[int]) -> Predicate:
     """Return the predicate that a message is shown in one of these sessions."""
     if not ids:
-        return Predicate(_NOTHING, _NOTHING, _NOTHING)
+        return Predicate(NOTHING, NOTHING, NOTHING)
     listed = (json.dumps(ids),)
     inside = "IN (SELECT value FROM json_each(?))"
     row = Sql(  # +: a look into the list for each place, not one into the places for all listed
@@ -122,45 +125,15 @@ def _shown_in(ids: list[int]) -> Predicate:
 
 
 def _sources(db: apsw.Connection, field: Field, repairs: list[str]) -> Sql:
-    """Return the condition that a session is of a source named, or of a kind of session."""
-    ids: list[int] = []
-    kinds = tuple(kind for kind in SessionKind if kind in map(ascii_lower, field.values))
-    for value in field.values:
-        found = [
-            int(row)
-            for (row,) in db.execute(
-                "SELECT id FROM sources WHERE kind = ?1 COLLATE NOCASE"
-                " OR instance = ?1 COLLATE NOCASE OR display_name = ?1 COLLATE NOCASE",
-                (value,),
-            )
-        ]
-        if not found and ascii_lower(value) not in kinds:
-            repairs.append(f"no source is named {_said(value)}")
-        ids += found
-    wanted, of_kind = places(tuple(dict.fromkeys(ids))), places(kinds)
-    conditions = [
-        Sql(f"s.{column} IN {among.text}", among.bindings)
-        for column, among in (("source_id", wanted), ("kind", of_kind))
-        if among.bindings
-    ]
-    return either(*conditions) if conditions else _NOTHING
+    found = of_sources(db, field.values)
+    repairs += map(unknown_source, found.unknown)
+    return found.condition
 
 
 def _projects(db: apsw.Connection, field: Field, repairs: list[str]) -> Sql:
-    named = tuple(value for value in field.values if _has_project(db, value))
-    repairs += (f"no project is named {_said(v)}" for v in field.values if v not in named)
-    return Sql(in_projects("s", len(named)), named) if named else _NOTHING
-
-
-def _has_project(db: apsw.Connection, name: str) -> bool:
-    """Tell whether a session ran there; those in the trash have an index of their own."""
-    return any(
-        db.execute(
-            f"SELECT EXISTS (SELECT 1 FROM sessions WHERE project = ? AND trashed_at_ms {trashed})",
-            (name,),
-        ).get
-        for trashed in ("IS NULL", "IS NOT NULL")
-    )
+    found = of_projects(db, field.values)
+    repairs += map(unknown_project, found.unknown)
+    return found.condition
 
 
 def _few(db: apsw.Connection, projects: Sql) -> list[int] | None:
@@ -192,7 +165,7 @@ def _sessions(db: apsw.Connection, field: Field, repairs: list[str]) -> list[int
     for value in field.values:
         found = {int(row) for (row,) in db.execute(_BY_ID, (value,))}
         if not found:
-            repairs.append(f"no session is named {_said(value)}")
+            repairs.append(f"no session is named {said(value)}")
         ids |= found
     return sorted(ids)
 
@@ -264,7 +237,3 @@ def _holds(text: str, values: tuple[str, ...]) -> Sql:
 
 def _like(value: str) -> str:
     return "%{}%".format("".join(f"\\{c}" if c in "\\%_" else c for c in value))
-
-
-def _said(value: str) -> str:
-    return value if len(value) <= _SAID_CHARS else f"{value[:_SAID_CHARS]}…"

@@ -15,6 +15,7 @@ from core.search.census import count, counted, left_out
 from core.search.hits import read_hits
 from core.search.language import Query, parse
 from core.search.lineup import Lineup, Walk
+from core.search.named import unknown_places
 from core.search.paging import InRanking, Page, Place, page_of, shown
 from core.search.resolve import resolve
 from core.search.route import Indexes
@@ -62,7 +63,7 @@ def search(db: apsw.Connection, request: SearchRequest, walk: Walk | None = None
     """
     began = time.perf_counter()
     page = page_of(request, db.filename)
-    query = _understood(db, request.query)
+    query = _understood(db, request)
     counts = keys.counts(db)
     indexes = coverage.read(db, counts)
     scope = scope_of(db, request, parted(query.tree)[1] if query.tree else ())
@@ -86,13 +87,14 @@ def search(db: apsw.Connection, request: SearchRequest, walk: Walk | None = None
     return _answer(db, query, request, page, attempts, attempt, limit, began, reads=walk is None)
 
 
-def _understood(db: apsw.Connection, text: str) -> Query:
-    """Return the reading of a text whose fields are looked up in the store."""
-    query = parse(text)
+def _understood(db: apsw.Connection, request: SearchRequest) -> Query:
+    """Return the reading of a query whose fields and places are looked up in the store."""
+    query = parse(request.query)
     if query.tree is None:
         return query
     tree, repairs = resolve(db, query.tree)
-    return replace(query, tree=tree, repairs=(*query.repairs, *repairs))
+    unknown = unknown_places(db, request.sources, request.projects)
+    return replace(query, tree=tree, repairs=(*query.repairs, *repairs, *unknown))
 
 
 def _answer(

@@ -12,7 +12,8 @@ import apsw
 from core.errors import NotFoundError
 from core.history.messages import IS_VISIBLE
 from core.search.compile import of_fields
-from core.search.sql import EVERYTHING, Sql, both, either, places
+from core.search.named import of_places
+from core.search.sql import EVERYTHING, Sql, both, places
 from core.search.tree import Field, Node, Not
 from core.store import keys
 from core.store.keys import (
@@ -25,8 +26,7 @@ from core.store.keys import (
     STATE_BITS,
     STATE_MASK,
 )
-from core.store.places import in_projects
-from core.types import MessageState, Origin, Role, SearchRequest, SessionKind
+from core.types import MessageState, Origin, Role, SearchRequest
 
 IS_TOOL = f"(k.flags & {ROLE_MASK}) = {ROLE_BITS[Role.TOOL]}"
 NOT_TOOL = f"(k.flags & {ROLE_MASK}) <> {ROLE_BITS[Role.TOOL]}"
@@ -53,7 +53,6 @@ _SHOWN = frozenset({MessageState.ACTIVE, MessageState.COMPACTED, MessageState.OF
 ON_REQUEST = {"rewound": MessageState.REWOUND, "hidden": MessageState.HIDDEN}
 """States that are searched when a request includes them by these names."""
 
-_KINDS = frozenset(map(str, SessionKind))
 
 _TRASHED = "SELECT id FROM sessions WHERE trashed_at_ms IS NOT NULL"
 IN_TRASH = Sql(f"k.session_id IN ({_TRASHED})")
@@ -231,36 +230,13 @@ _BY_REF = (
 
 def _in_places(db: apsw.Connection, request: SearchRequest) -> Sql:
     """Return the condition that the owning session is of a source and project asked for."""
-    fits = of_places(db, request)
+    fits = of_places(db, request.sources, request.projects)
     if fits is EVERYTHING:
         return EVERYTHING
     return Sql(
         f"EXISTS (SELECT 1 FROM sessions AS s WHERE s.id = k.session_id AND {fits.text})",
         fits.bindings,
     )
-
-
-def of_places(db: apsw.Connection, request: SearchRequest) -> Sql:
-    """Return the condition that a session s is of a source and project asked for.
-
-    A source is named by its kind, instance or display name, or by a kind of session.
-    """
-    conditions = []
-    if request.sources:
-        names = places(request.sources)
-        sql = (
-            f"SELECT id FROM sources WHERE kind IN {names.text} OR instance IN {names.text}"
-            f" OR display_name IN {names.text}"
-        )
-        ids = tuple(row[0] for row in db.execute(sql, names.bindings * 3))
-        wanted, kinds = places(ids), places(tuple(_KINDS.intersection(request.sources)))
-        fits = Sql(f"s.source_id IN {wanted.text}", wanted.bindings)
-        if kinds.bindings:
-            fits = either(fits, Sql(f"s.kind IN {kinds.text}", kinds.bindings))
-        conditions.append(fits)
-    if request.projects:
-        conditions.append(Sql(in_projects("s", len(request.projects)), request.projects))
-    return both(*conditions)
 
 
 def has_message_at(since_ms: int | None, until_ms: int | None) -> Sql:

@@ -11,7 +11,8 @@ from core.history.sessions import SEARCHED_TITLE, sessions_by_id
 from core.search import compile as compiling
 from core.search.check import fulfils, listed
 from core.search.fields import SESSION_FIELDS
-from core.search.scope import Scope, has_message_at, of_places
+from core.search.named import of_places
+from core.search.scope import Scope, has_message_at
 from core.search.short_titles import short_title
 from core.search.sql import EVERYTHING, Sql, both, places
 from core.search.tree import (
@@ -49,7 +50,7 @@ def title_matches(
     allowed = both(
         Sql("true" if has_trash else "s.trashed_at_ms IS NULL"),
         Sql(f"s.id IN {named.text}", named.bindings) if scope.session_ids else EVERYTHING,
-        of_places(db, request),
+        of_places(db, request.sources, request.projects),
         has_message_at(request.since_ms, request.until_ms),
     )
     words, asked = _of_session(tree)

@@ -504,3 +504,10 @@ def test_whatever_is_asked_is_answered_or_refused_in_words(
     )
     with suppress(CoreError):
         assert recall(db, request).complete
+
+
+def test_browsing_a_place_that_is_none_says_so(db):
+    say(db, "s", "kestrel")
+    answer = recall(db, RecallRequest(sources=("nowhere",)))
+    assert (answer.results, answer.warnings) == ((), ("no source is named nowhere",))
+    assert recall(db, RecallRequest(sources=("claude-code",))).warnings == ()

@@ -156,8 +156,13 @@ def test_a_deadline_leaves_what_was_found_and_where_to_go_on(db):
     asked = [ask(db, "kestrel OR NOT here") for _ in range(3)]
     whole = min(asked, key=lambda result: result.elapsed_ms)  # the first one finds nothing cached
     assert (whole.complete, whole.total_hits) == (True, 2)
-    cut = ask(db, "kestrel OR NOT here", deadline_s=whole.elapsed_ms / 1000 / 4)
-    assert (cut.complete, cut.reason, cut.total_is_exact) == (False, QUERY_TIMEOUT, False)
+    for _ in range(50):  # on a busy machine the watchdog may wake when all is read already
+        cut = ask(db, "kestrel OR NOT here", deadline_s=whole.elapsed_ms / 1000 / 20)
+        assert (cut.complete, cut.reason) == (False, QUERY_TIMEOUT)
+        assert cut.total_is_exact is (cut.total_hits == 2)
+        if not cut.total_is_exact:
+            break
+    assert not cut.total_is_exact
     assert found(cut) in ([], ["new"])
     assert "Every message" in whole.why
     assert "Every message" not in cut.why

@@ -259,6 +259,17 @@ def test_a_name_of_nothing_is_said(db, typed, said):
     assert result.repairs == (said,)
 
 
+def test_a_place_chosen_beside_the_query_is_named_as_a_field_names_it(db):
+    for name in ("claude-code", "Claude-Code"):
+        assert found(ask(db, "kestrel", sources=(name,))) == found(
+            ask(db, f"kestrel source:{name}")
+        )
+    nowhere = ask(db, "kestrel", sources=("nowhere",), projects=("never",))
+    assert nowhere.hits == ()
+    assert nowhere.repairs == ("no source is named nowhere", "no project is named never")
+    assert ask(db, "kestrel", sources=("claude-code",)).repairs == ()
+
+
 def test_fields_are_kept_when_words_are_left_out(db):
     result = ask(db, "kestrel nowhere role:user")
     assert result.search_path == "fts5_or"
