@@ -149,10 +149,6 @@ class ContextController(QObject):
 
     # Looks
 
-    def set_scale(self, scale: float) -> None:
-        """Enlarge message text and code by `scale`, one of `theme.TEXT_SCALES`."""
-        theme.set_text_scale(scale)
-
     def theme_changed(self) -> None:
         """Draw everything in the colours and sizes of now."""
         self._pane.transcript.forget_icons()

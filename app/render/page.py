@@ -15,7 +15,6 @@ from app.render.style import GUTTER_PX, Style, gap, icon, link, pad
 from app.render.words import translate
 from core.types import Message, Role
 
-BOOKEND_COUNT = 3
 GAP_BEFORE = "gap-before"
 GAP_AFTER = "gap-after"
 _OWNER = re.compile(r"(?:m|th|t|b)(\d+)")

@@ -510,7 +510,7 @@ def test_other_colours_and_sizes_are_drawn_at_once_and_the_place_stays(run, talk
     assert talk.view.top_of(first) == before
 
     async def larger():
-        talk.context.set_scale(1.5)
+        theme.set_text_scale(1.5)
         await talk.settled()
 
     run(larger())

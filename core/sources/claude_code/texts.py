@@ -21,9 +21,6 @@ from core.sources.injected import (
 
 Json = Mapping[str, Any]
 
-INLINE_BYTES = 4096
-"""Base64 up to this length may be an icon in a text; longer ones are media."""
-
 
 class Turn(Enum):
     """What a line of type `user`, or a queued prompt, is."""

@@ -270,6 +270,19 @@ def test_a_place_chosen_beside_the_query_is_named_as_a_field_names_it(db):
     assert ask(db, "kestrel", sources=("claude-code",)).repairs == ()
 
 
+def test_a_source_has_each_of_its_names_in_any_case(tmp_path):
+    db = store_at(tmp_path)
+    work = add_source(db, "hermes", "/w/state.db")
+    with transaction(db):
+        db.execute("UPDATE sources SET display_name = 'At Work' WHERE id = ?", (work,))
+    store_messages(db, message("m", "kestrel", session="w"), source=work)
+    store_messages(db, message("other", "kestrel"))
+    for name in ("hermes", "HERMES", "/w/state.db", "/W/State.db", "At Work", "at work"):
+        assert found(ask(db, f'kestrel source:"{name}"')) == ["m"], name
+        assert found(ask(db, "kestrel", sources=(name,))) == ["m"], name
+    db.close()
+
+
 def test_fields_are_kept_when_words_are_left_out(db):
     result = ask(db, "kestrel nowhere role:user")
     assert result.search_path == "fts5_or"
