@@ -15,7 +15,7 @@ run: $(READY)
 	@$(BIN)/backscroll $(ARGS)
 
 test: $(READY)
-	$(BIN)/python -m pytest -m "not long and not bench" $(ARGS)
+	$(BIN)/python -m pytest -m "not long and not bench" -n 2 --dist loadfile $(ARGS)
 
 test-long: $(READY)
 	$(BIN)/python -m pytest -m "long" --timeout 3600 $(ARGS)

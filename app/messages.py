@@ -39,6 +39,16 @@ _SENTENCES: dict[str, tuple[Kind, str, str]] = {
         QT_TRANSLATE_NOOP("messages", "A setting is outside of what it may be."),
         QT_TRANSLATE_NOOP("messages", "The setting was left as it was."),
     ),
+    "running": (
+        "info",
+        QT_TRANSLATE_NOOP("messages", "This is being done already."),
+        QT_TRANSLATE_NOOP("messages", "It was not started a second time."),
+    ),
+    "refused": (
+        "warn",
+        QT_TRANSLATE_NOOP("messages", "This was not done."),
+        QT_TRANSLATE_NOOP("messages", "Nothing that is stored was changed."),
+    ),
     "source": (
         "err",
         QT_TRANSLATE_NOOP("messages", "This cannot be imported."),

@@ -35,6 +35,18 @@ class SettingError(CoreError):
     code = "setting"
 
 
+class RunningError(CoreError):
+    """The same action is under way already, here or in another program."""
+
+    code = "running"
+
+
+class RefusedError(CoreError):
+    """Upkeep that would not be safe now, or that has to be confirmed first; nothing was done."""
+
+    code = "refused"
+
+
 class SourceError(CoreError):
     """A place or file cannot be imported. `path` is the file, `line` its line where known."""
 

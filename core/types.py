@@ -37,6 +37,7 @@ class MessageState(StrEnum):
     OFF_BRANCH = "off_branch"
     HIDDEN = "hidden"
     SUPERSEDED = "superseded"
+    TRASHED = "trashed"
 
 
 class ToolStatus(StrEnum):

@@ -18,8 +18,11 @@ _MOST_VISIBLE_FIRST = (
     MessageState.OFF_BRANCH,
     MessageState.HIDDEN,
     MessageState.REWOUND,
+    MessageState.TRASHED,
     MessageState.SUPERSEDED,
 )
+_SETTLED = frozenset({MessageState.SUPERSEDED, MessageState.TRASHED})
+"""What an import does not bring back: an earlier text, and what the user threw away."""
 
 
 def place(db: apsw.Connection, message: Incoming, message_id: int) -> None:
@@ -60,7 +63,7 @@ def follow(
     tells that the source's positions may change, so the place follows too.
     """
     record = message.record
-    if same.state == MessageState.SUPERSEDED or not (
+    if same.state in _SETTLED or not (
         same.session_id == message.session_id or _is_more_visible(record.state, same.state)
     ):
         return False

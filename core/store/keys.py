@@ -4,6 +4,7 @@
 stored in every store: new bits go to the end, none is ever moved.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from itertools import product
 from typing import Any
@@ -86,13 +87,18 @@ END;
 
 
 def create(db: apsw.Connection) -> None:
-    """Create the triggers and a row of `message_counts` for all that it tells apart."""
+    """Create a row of `message_counts` for all that it tells apart, and the triggers.
+
+    They take the place of an earlier schema's.
+    """
     texts = (0, LONG_FLAG, HAS_CJK_FLAG, LONG_FLAG | HAS_CJK_FLAG)
     told_apart = product(ROLE_BITS.values(), STATE_BITS.values(), texts)
     db.executemany(
-        "INSERT INTO message_counts(flags, n) VALUES (?, 0)",
+        "INSERT INTO message_counts(flags, n) VALUES (?, 0) ON CONFLICT DO NOTHING",
         [(role | state | text,) for role, state, text in told_apart],
     )
+    for name in re.findall(r"CREATE TRIGGER (\w+)", TRIGGERS):
+        db.execute(f"DROP TRIGGER IF EXISTS {name}")
     db.execute(TRIGGERS)
 
 

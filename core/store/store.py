@@ -1,7 +1,8 @@
 """The only door between asyncio and the store: one writer, two readers, a thread each."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
@@ -75,6 +76,28 @@ class Store:
         result: T = await self._run(self._writers, transaction, work, *args, **kwargs)
         return result
 
+    async def steps(
+        self,
+        work: Callable[Concatenate[apsw.Connection, P], Iterator[T]],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> AsyncIterator[T]:
+        """Run a generator of `core` on the writer, one item at a time, and yield what it yields.
+
+        The generator begins its own transactions and has none open when it yields, so other
+        writes go in between its steps. Cancelling the task interrupts the running statement;
+        the generator is then closed, and with it whatever it holds.
+        """
+        running: Iterator[T] = await self._run(self._writers, _bare, work, *args, **kwargs)
+        try:
+            while True:
+                found: T | _End = await self._run(self._writers, _bare, _next_of, running)
+                if isinstance(found, _End):
+                    return
+                yield found
+        finally:
+            await asyncio.shield(self._run(self._writers, _bare, _close_of, running))
+
     async def close(self) -> None:
         """Let what runs come to its end, then close every connection; nothing can start."""
         self._is_closing = True
@@ -147,6 +170,28 @@ class Store:
     async def _close_all(self) -> None:
         while self._all:
             await self._all.pop().aclose()
+
+
+class _End:
+    """What a generator that is through gives instead of an item."""
+
+
+@contextmanager
+def _bare(_db: apsw.Connection) -> Iterator[None]:
+    """Run the block without a transaction around it."""
+    yield
+
+
+def _next_of(_db: apsw.Connection, running: Iterator[T]) -> T | _End:
+    return next(running, _END)
+
+
+def _close_of(_db: apsw.Connection, running: Iterator[Any]) -> None:
+    if isinstance(running, Generator):
+        running.close()
+
+
+_END = _End()
 
 
 def _within(mode: Any, db: apsw.Connection, work: Any, args: Any, kwargs: Any) -> Any:

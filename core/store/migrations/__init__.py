@@ -5,12 +5,18 @@ from collections.abc import Callable
 import apsw
 
 from core.errors import SchemaTooNewError
-from core.store.migrations import m0001_initial, m0002_saved_searches, m0003_short_titles
+from core.store.migrations import (
+    m0001_initial,
+    m0002_saved_searches,
+    m0003_short_titles,
+    m0004_upkeep,
+)
 
 STEPS: tuple[Callable[[apsw.Connection], None], ...] = (
     m0001_initial.upgrade,
     m0002_saved_searches.upgrade,
     m0003_short_titles.upgrade,
+    m0004_upkeep.upgrade,
 )
 NEWEST = len(STEPS)
 

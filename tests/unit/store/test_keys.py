@@ -32,6 +32,7 @@ def test_the_bits_are_those_every_store_has():
     }  # fmt: skip
     assert {str(state): bits >> 2 for state, bits in keys.STATE_BITS.items()} == {
         "active": 0, "compacted": 1, "rewound": 2, "off_branch": 3, "hidden": 4, "superseded": 5,
+        "trashed": 6,
     }  # fmt: skip
     assert {str(origin): bits >> 5 for origin, bits in keys.ORIGIN_BITS.items()} == {
         "human": 0, "model": 1, "tool": 2, "injected": 3, "synthetic": 4,

@@ -14,7 +14,8 @@ from tests.unit.store.making import path_at, store_at
 TABLES = {
     "sources", "source_files", "sessions", "messages", "message_placements", "message_keys",
     "message_counts", "session_counts", "tombstones", "index_state", "index_queue", "operations",
-    "jobs", "settings", "meta", "saved_searches", "messages_fts", "messages_fts_trigram",
+    "jobs", "settings", "meta", "saved_searches", "trashed_messages",
+    "messages_fts", "messages_fts_trigram",
     "sessions_fts", "sessions_fts_terms",
 }  # fmt: skip
 
@@ -74,7 +75,7 @@ def test_a_store_of_the_first_schema_keeps_what_it_holds_and_can_save_searches(
         assert saved_searches.saved(db) == ()
         db.close()
     db = open_store(path_at(tmp_path), None)
-    assert db.pragma("user_version") == migrations.NEWEST == 3
+    assert db.pragma("user_version") == migrations.NEWEST == 4
     assert db.execute("SELECT kind FROM sources").get == "claude-code"
     with transaction(db):
         saved_searches.save(db, "tools", "osaka", at_ms=1)
@@ -92,4 +93,19 @@ def test_a_step_that_fails_leaves_the_old_store(path, monkeypatch):
     assert (db.pragma("user_version"), later_tables(db)) == (before, [])
     with recipe.immediate(db):
         second(db)
+    db.close()
+
+
+def test_a_store_of_schema_3_counts_messages_that_go_to_the_trash(tmp_path, monkeypatch):
+    with monkeypatch.context() as older:
+        older.setattr(migrations, "STEPS", migrations.STEPS[:3])
+        older.setattr(migrations, "NEWEST", 3)
+        store_at(tmp_path).close()
+    db = open_store(path_at(tmp_path), None)
+    shape = dict(db.execute("SELECT name, sql FROM sqlite_schema"))
+    fresh = store_at(tmp_path / "fresh")
+    assert shape == dict(fresh.execute("SELECT name, sql FROM sqlite_schema"))
+    counted = "SELECT flags, n FROM message_counts ORDER BY flags"
+    assert db.execute(counted).fetchall() == fresh.execute(counted).fetchall()
+    fresh.close()
     db.close()
