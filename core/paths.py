@@ -91,6 +91,17 @@ def require_private_file(path: Path) -> None:
         path.chmod(stat.S_IMODE(found.st_mode) & 0o600)
 
 
+def sync_folder(path: Path) -> None:
+    """Have the names in a folder survive a power cut; nothing to do where folders cannot be."""
+    if os.name != "posix":
+        return
+    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
 def _refuse_foreign(path: Path, found: os.stat_result) -> None:
     if os.name != "posix":
         return
