@@ -116,3 +116,19 @@ def _day_month_pattern(locale: QLocale) -> str:
     pattern = re.sub(r"\s*d{3,4},?\s*", "", locale.dateFormat(_LONG))
     pattern = re.sub(r"(\s*'de')?[\s,]*y+[年년.]?\s*", "", pattern)
     return pattern.replace("MMMM", "MMM").strip()
+
+
+def month(day: date) -> str:
+    """Return the short name of a day's month: `Nov`."""
+    return _locale().standaloneMonthName(day.month, _SHORT)
+
+
+def month_letter(day: date) -> str:
+    """Return the shortest name of a day's month: `N`, `11`, `11月`."""
+    return _locale().standaloneMonthName(day.month, QLocale.FormatType.NarrowFormat)
+
+
+def moment(at_ms: int) -> str:
+    """Return `09:40` of today, else `28 Nov`, with the year when it is not this one."""
+    day = local(at_ms).date()
+    return clock(at_ms) if day == today() else short_day(day, today())
