@@ -4,6 +4,7 @@ A nested loop inside a coroutine leaves the other tasks of the loop suspended fo
 """
 
 import asyncio
+from dataclasses import dataclass
 from pathlib import Path
 
 from PySide6.QtCore import QDate, QObject
@@ -13,8 +14,25 @@ from PySide6.QtWidgets import (
     QDialogButtonBox,
     QFileDialog,
     QFormLayout,
+    QVBoxLayout,
     QWidget,
 )
+
+from app.views.parts import Text
+
+_SHEET_WIDTH = 460
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked before something that cannot be undone: with counts, dates and bytes.
+
+    `facts` are lines, `action` the word on the button that does it.
+    """
+
+    title: str
+    facts: tuple[str, ...]
+    action: str
 
 
 async def opened(dialog: QDialog) -> bool:
@@ -68,6 +86,31 @@ class Dialogs(QObject):
             return None
         days = sorted((edit.date() for edit in edits), key=QDate.toJulianDay)
         return days[0], days[1]
+
+    async def confirm(self, question: Question) -> bool:
+        """Return whether the user wants it done; Esc and Cancel, which has the focus, say no."""
+        dialog = QDialog(self._parent)
+        dialog.setWindowTitle(question.title)
+        column = QVBoxLayout(dialog)
+        column.setContentsMargins(24, 20, 24, 16)
+        column.setSpacing(8)
+        column.addWidget(Text(question.title, "head"))
+        for fact in question.facts:
+            line = Text(fact, ink="text2")
+            line.setWordWrap(True)
+            line.setMinimumWidth(_SHEET_WIDTH)
+            column.addWidget(line)
+        column.addSpacing(8)
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
+        go_on = buttons.addButton(question.action, QDialogButtonBox.ButtonRole.AcceptRole)
+        go_on.setAutoDefault(False)
+        buttons.accepted.connect(dialog.accept)
+        buttons.rejected.connect(dialog.reject)
+        column.addWidget(buttons)
+        cancel = buttons.button(QDialogButtonBox.StandardButton.Cancel)
+        cancel.setDefault(True)
+        cancel.setFocus()
+        return await opened(dialog)
 
     async def _choose(self, title: str, mode: QFileDialog.FileMode) -> list[Path]:
         dialog = QFileDialog(self._parent, title)

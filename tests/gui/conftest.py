@@ -17,6 +17,7 @@ from PySide6.QtWidgets import QApplication
 from qasync import QEventLoop
 
 from app import theme
+from app.dialogs import Question
 from app.main import Program
 from app.qt_guard import check_qt
 from core.sources import ingest
@@ -144,6 +145,8 @@ class FakeDialogs:
     def __init__(self) -> None:
         self.files: list[Path] = []
         self.folder: list[Path] = []
+        self.agrees = True
+        self.asked: list[Question] = []
 
     async def choose_files(self) -> list[Path]:
         return self.files
@@ -153,6 +156,10 @@ class FakeDialogs:
 
     async def choose_days(self, first, last):
         return first, last
+
+    async def confirm(self, question: Question) -> bool:
+        self.asked.append(question)
+        return self.agrees
 
 
 @pytest.fixture
