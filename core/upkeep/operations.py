@@ -1,11 +1,11 @@
 """The ledger: every action with effects is claimed before it begins, and never done twice at once.
 
 A claim is one row, made by one INSERT that fails while the same action (kind and arguments) is
-running anywhere. What ran when its process died becomes `unknown`: nobody repeats it blindly.
+running anywhere. What ran when its process died becomes `unknown`, under a new token, so that
+whoever held it cannot end it any more. Nobody repeats it blindly: before the same action is
+begun again, it is looked at what came of the one before.
 """
 
-import hashlib
-import os
 import time
 import uuid
 from collections.abc import Iterator, Mapping
@@ -13,20 +13,37 @@ from contextlib import contextmanager
 from typing import Any
 
 import apsw
-import msgspec
 
-from core.errors import CoreError, NotFoundError, RunningError
+from core.errors import CoreError, RefusedError, RunningError
+from core.store import liveness
 from core.store.connection import transaction
 from core.store.errors import core_error
+from core.upkeep.ledger import fingerprint, get, listing, normalised
 from core.upkeep_types import Actor, Operation, OperationState
 
-HEARTBEAT_MS = 30_000
-"""An operation whose holder was not heard of for this long died with its process."""
+__all__ = [
+    "Claim",
+    "begin",
+    "fingerprint",
+    "finish",
+    "get",
+    "is_dead",
+    "listing",
+    "normalised",
+    "recorded",
+    "recover",
+    "verify",
+]
 
-_COLUMNS = (
-    "id, kind, arguments, actor, state, token, started_at_ms, ended_at_ms, outcome, receipt,"
-    " verified_at_ms"
-)
+HEARTBEAT_MS = 30_000
+"""Where a process cannot be looked for, it died when it was not heard of for this long."""
+
+KEPT_ROWS = 10_000
+KEPT_MS = 366 * 24 * 3600 * 1000
+
+_BEAT_S = 5.0
+_STOPPED = "stopped before its end"
+_DIED = "its program ended before it did; what came of it has not been looked at yet"
 
 
 class Claim:
@@ -40,6 +57,34 @@ class Claim:
         self.receipt: dict[str, Any] = {}
         self.outcome = ""
         self.state: OperationState = "succeeded"
+        self._beaten_s = time.monotonic()
+
+    def beat(self, db: apsw.Connection, *, at_once: bool = False) -> None:
+        """Write down that the work goes on, and its receipt as it is; every few seconds at most.
+
+        In the caller's transaction where there is one, else in one of its own.
+
+        Raises:
+            RefusedError: the operation was taken for dead and is no longer this claim's.
+        """
+        if not at_once and time.monotonic() - self._beaten_s < _BEAT_S:
+            return
+        self._beaten_s = time.monotonic()
+        if db.in_transaction:
+            self._beat(db)
+        else:
+            with transaction(db):
+                self._beat(db)
+
+    def _beat(self, db: apsw.Connection) -> None:
+        db.execute(
+            "UPDATE operations SET heartbeat_at_ms = ?, receipt = ? WHERE id = ? AND token = ?",
+            (_now(None), normalised(self.receipt), self.operation.id, self.operation.token),
+        )
+        if not db.changes():
+            raise RefusedError(
+                f"operation {self.operation.id} was taken for dead and is no longer held here"
+            )
 
 
 @contextmanager
@@ -53,17 +98,21 @@ def recorded(
 
     Raises:
         RunningError: the same action is running; the block was not entered.
+        RefusedError: as `begin`.
     """
     with transaction(db):
         claim = Claim(begin(db, kind, arguments, actor))
     try:
         yield claim
+    except apsw.InterruptError:
+        _end(db, claim, "failed", _STOPPED)
+        raise
     except (CoreError, apsw.Error) as error:
         told = error if isinstance(error, CoreError) else core_error(error, db.filename)
         _end(db, claim, "failed", str(told or error))
         raise
     except BaseException:
-        _end(db, claim, "failed", "stopped before its end")
+        _end(db, claim, "failed", _STOPPED)
         raise
     _end(db, claim, claim.state, claim.outcome)
 
@@ -73,17 +122,24 @@ def begin(
 ) -> Operation:
     """Claim an action in the caller's transaction.
 
+    If the same action died before, it is looked at first what came of it (`verify`). Where
+    nobody can tell, only a person may begin it again.
+
     Raises:
         RunningError: the same action is running, in this process or another.
+        RefusedError: what came of the same action before cannot be known, and it is not a
+            person who asks.
     """
-    token, now = uuid.uuid4().hex, time.time_ns() // 1_000_000
+    token, now = uuid.uuid4().hex, _now(None)
     normal = normalised(arguments)
+    mark = fingerprint(kind, normal)
+    _look_back(db, kind, mark, actor)
     try:
         db.execute(
             "INSERT INTO operations(kind, argument_fingerprint, token, state, started_at_ms,"
             " actor, arguments, holder, heartbeat_at_ms)"
             " VALUES (?, ?, ?, 'running', ?, ?, ?, ?, ?)",
-            (kind, fingerprint(kind, normal), token, now, actor, normal, _holder(), now),
+            (kind, mark, token, now, actor, normal, liveness.holder(), now),
         )
     except apsw.ConstraintError as error:
         raise RunningError(f"{kind} is running already") from error
@@ -96,42 +152,133 @@ def finish(
     state: OperationState,
     outcome: str,
     receipt: Mapping[str, object],
-) -> None:
-    """Write in the caller's transaction how an operation ended, if this token still holds it."""
+) -> bool:
+    """Write in the caller's transaction how an operation ended, if this token still holds it.
+
+    Returns:
+        False where it does not: the operation was taken for dead, and stays `unknown`.
+    """
     db.execute(
         "UPDATE operations SET state = ?, outcome = ?, receipt = ?, ended_at_ms = ?,"
         " holder = NULL, heartbeat_at_ms = NULL WHERE id = ? AND token = ?",
-        (
-            state,
-            outcome,
-            normalised(receipt),
-            time.time_ns() // 1_000_000,
-            operation.id,
-            operation.token,
-        ),
+        (state, outcome, normalised(receipt), _now(None), operation.id, operation.token),
     )
+    return bool(db.changes())
 
 
-def get(db: apsw.Connection, operation_id: int) -> Operation:
-    """Return one operation of the ledger.
+def recover(db: apsw.Connection, *, now_ms: int | None = None) -> tuple[Operation, ...]:
+    """Turn what ran when its process died into `unknown`, in the caller's transaction.
+
+    Each gets a new token. What another living process runs is left alone. Old lines of the
+    ledger are dropped meanwhile. For the start of a program; some milliseconds.
+
+    Returns:
+        The operations that became unknown.
+    """
+    now = _now(now_ms)
+    found = tuple(_recovered(db, number, now) for number in _dead(db, now))
+    _trim(db, now)
+    return found
+
+
+def verify(
+    db: apsw.Connection, operation_id: int, actor: Actor, *, now_ms: int | None = None
+) -> Operation:
+    """Look at what came of an unknown or pending operation, and write it into the ledger.
+
+    In the caller's transaction; nothing of the action is repeated. Where the store does not
+    tell, it stays as it is, with the time of the look.
 
     Raises:
         NotFoundError: there is none of this number.
+        RefusedError: how it ended is known, or it is running.
     """
-    row = db.execute(f"SELECT {_COLUMNS} FROM operations WHERE id = ?", (operation_id,)).fetchone()
-    if row is None:
-        raise NotFoundError(f"no operation has the number {operation_id}")
-    return _operation(row)
+    from core.upkeep import looking  # it reads what modules made that use this one
+
+    found = get(db, operation_id)
+    if found.state not in ("unknown", "pending"):
+        is_running = found.state == "running"
+        how = "is running" if is_running else f"is known to have {found.state}"
+        raise RefusedError(f"operation {operation_id} {how}: there is nothing to look at")
+    seen = looking.look(db, found)
+    receipt = {**found.receipt, "seen": dict(seen.facts), "seen_by": actor}
+    now = _now(now_ms)
+    db.execute(
+        "UPDATE operations SET state = ?, outcome = ?, receipt = ?, verified_at_ms = ?,"
+        " ended_at_ms = coalesce(ended_at_ms, ?) WHERE id = ? AND token = ?",
+        (
+            seen.state or found.state,
+            seen.words,
+            normalised(receipt),
+            now,
+            now if seen.state else None,
+            operation_id,
+            found.token,
+        ),
+    )
+    return get(db, operation_id)
 
 
-def normalised(arguments: Mapping[str, object]) -> str:
-    """Return arguments as one JSON text that is equal for equal arguments."""
-    return msgspec.json.encode(dict(arguments), order="sorted").decode()
+def _look_back(db: apsw.Connection, kind: str, mark: str, actor: Actor) -> None:
+    """Recover and verify what is left of the same action."""
+    now = _now(None)
+    same = "kind = ? AND argument_fingerprint = ?"
+    rows: list[Any] = db.execute(
+        f"SELECT id, state FROM operations WHERE {same} AND state IN ('running', 'unknown')",
+        (kind, mark),
+    ).fetchall()
+    dead = _dead(db, now) if any(state == "running" for _, state in rows) else []
+    for number, state in rows:
+        if state == "running":
+            if number not in dead:
+                continue
+            _recovered(db, number, now)
+        seen = verify(db, number, actor)
+        if seen.state == "unknown" and actor not in ("you", "command"):
+            raise RefusedError(f"what came of operation {number} ({kind}) is not known yet")
 
 
-def fingerprint(kind: str, normal: str) -> str:
-    """Return 32 hexadecimal digits that are equal for equal actions."""
-    return hashlib.blake2b(f"{kind}\0{normal}".encode(), digest_size=16).hexdigest()
+def _dead(db: apsw.Connection, now_ms: int) -> list[int]:
+    """Return the running operations whose process is gone."""
+    running: list[Any] = db.execute(
+        "SELECT id, holder, heartbeat_at_ms FROM operations WHERE state = 'running'"
+    ).fetchall()
+    return [number for number, holder, beaten in running if is_dead(holder, beaten, now_ms)]
+
+
+def is_dead(holder: str | None, heartbeat_at_ms: int | None, now_ms: int) -> bool:
+    """Tell whether who holds some work is gone: by its process, else by its last heartbeat."""
+    alive = liveness.is_alive(holder or "")
+    if alive is None:  # a heartbeat from the future is one from before the clock was set back
+        return abs(now_ms - (heartbeat_at_ms or 0)) > HEARTBEAT_MS
+    return not alive
+
+
+def _recovered(db: apsw.Connection, number: int, now_ms: int) -> Operation:
+    db.execute(
+        "UPDATE operations SET state = 'unknown', token = ?, outcome = ?, holder = NULL,"
+        " ended_at_ms = max(started_at_ms, coalesce(heartbeat_at_ms, ?)), heartbeat_at_ms = NULL"
+        " WHERE id = ?",
+        (uuid.uuid4().hex, _DIED, now_ms, number),
+    )
+    return get(db, number)
+
+
+def _trim(db: apsw.Connection, now_ms: int) -> None:
+    """Drop what is beyond 10,000 lines or a year, but nothing that is open or can be undone.
+
+    The year counts back from the newest line, so that a clock that runs ahead drops nothing.
+    """
+    newest_id, newest_ms = db.execute(
+        "SELECT id, min(started_at_ms, ?) FROM operations ORDER BY id DESC LIMIT 1", (now_ms,)
+    ).fetchone() or (0, 0)
+    db.execute(
+        "DELETE FROM operations WHERE (id <= ? OR started_at_ms < ?)"
+        " AND state NOT IN ('running', 'unknown', 'pending')"
+        " AND id NOT IN (SELECT trashed_by FROM sessions WHERE trashed_by IS NOT NULL)"
+        " AND id NOT IN (SELECT trashed_by FROM trashed_messages WHERE trashed_by IS NOT NULL)",
+        (newest_id - KEPT_ROWS, newest_ms - KEPT_MS),
+    )
 
 
 def _end(db: apsw.Connection, claim: Claim, state: OperationState, outcome: str) -> None:
@@ -139,25 +286,5 @@ def _end(db: apsw.Connection, claim: Claim, state: OperationState, outcome: str)
         finish(db, claim.operation, state, outcome, claim.receipt)
 
 
-def _operation(row: tuple[Any, ...]) -> Operation:
-    number, kind, arguments, actor, state, token, started, ended, outcome, receipt, verified = row
-    return Operation(
-        id=number,
-        kind=kind,
-        arguments=msgspec.json.decode(arguments),
-        actor=actor,
-        state=state,
-        token=token,
-        started_at_ms=started,
-        ended_at_ms=ended,
-        outcome=outcome,
-        receipt=msgspec.json.decode(receipt),
-        verified_at_ms=verified,
-    )
-
-
-def _holder() -> str:
-    return f"{os.getpid()}-{_PROCESS}"
-
-
-_PROCESS = uuid.uuid4().hex[:12]
+def _now(given: int | None) -> int:
+    return time.time_ns() // 1_000_000 if given is None else given

@@ -1,0 +1,117 @@
+"""Running a job: what each kind does, when there is nothing for it to do, and how it ended."""
+
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping
+from dataclasses import dataclass
+
+import apsw
+
+from core.errors import CoreError, RefusedError, RunningError, StoreError
+from core.index import health
+from core.store.connection import snapshot, transaction
+from core.store.errors import core_error
+from core.types import Progress
+from core.upkeep import runs
+from core.upkeep.schedule import now
+from core.upkeep_types import Actor, Job, Report, RunStatus
+
+_BEAT_S = 5.0
+_OK: RunStatus = "ok"
+_ERROR: RunStatus = "error"
+_SKIPPED: RunStatus = "skipped"
+
+Steps = Iterator[Progress | Report]
+
+
+@dataclass(frozen=True, slots=True)
+class Upkeep:
+    """What a kind of job does. `idle` says why there is nothing to do now, else it is empty."""
+
+    work: Callable[[apsw.Connection, Actor], Steps]
+    idle: Callable[[apsw.Connection], str] = lambda _db: ""
+
+
+def fire(
+    db: apsw.Connection,
+    job: Job,
+    *,
+    actor: Actor = "schedule",
+    by_hand: bool = False,
+    now_ms: Callable[[], int] = lambda: now(None),
+) -> Steps:
+    """Run a job if it is due and no other program has it; yields its steps, last a `Report`.
+
+    The report's facts hold `job` and `status`: ok, error or skipped. Nothing is yielded where
+    another program was first. Expected errors end the run and not the caller. Closing it at
+    any yield leaves the job due again a minute later.
+
+    Args:
+        db: a connection outside of a transaction.
+        job: the job, as it was listed.
+        actor: who has it done, for the ledger.
+        by_hand: run it whether it is due or not, paused or not.
+        now_ms: the clock.
+
+    Raises:
+        RunningError: it was asked for by hand, and runs already.
+        StoreReadOnlyError: nothing can be written.
+    """
+    with transaction(db):
+        if not runs.claim(db, job, now_ms=now_ms(), by_hand=by_hand):
+            return
+    try:
+        words = yield from _steps(db, job, actor)
+        status, again = _OK, False
+    except (RunningError, RefusedError) as error:
+        status, words, again = _SKIPPED, str(error), isinstance(error, RunningError)
+    except (CoreError, apsw.Error) as error:
+        told = error if isinstance(error, CoreError) else core_error(error, db.filename)
+        if told is None:
+            _stop(db, job, now_ms())
+            raise
+        status, words, again = _ERROR, str(told), False
+    except BaseException:
+        _stop(db, job, now_ms())
+        raise
+    with transaction(db):
+        runs.end(db, job.id, status, "" if status == "ok" else words, now_ms=now_ms(), again=again)
+    yield Report(words, {"job": job.id, "status": status})
+
+
+def _steps(db: apsw.Connection, job: Job, actor: Actor) -> Generator[Progress | Report, None, str]:
+    """Yield the steps of a job; returns what it says last."""
+    upkeep = UPKEEP.get(job.kind)
+    if upkeep is None:
+        raise RefusedError(f"this version does not know how to do {job.kind}")
+    idle = upkeep.idle(db)
+    if idle:
+        raise RefusedError(idle)
+    words, beaten_s = "", time.monotonic()
+    for item in upkeep.work(db, actor):
+        if isinstance(item, Report):
+            words = item.outcome
+            continue
+        yield item
+        if time.monotonic() - beaten_s > _BEAT_S:
+            beaten_s = time.monotonic()
+            with transaction(db):
+                runs.beat(db, job.id)
+    return words
+
+
+def _stop(db: apsw.Connection, job: Job, moment: int) -> None:
+    with transaction(db):
+        runs.end(db, job.id, _SKIPPED, "stopped before its end", now_ms=moment, again=True)
+
+
+def _check(db: apsw.Connection, _actor: Actor) -> Steps:
+    """Ask every index, and compare what it holds with the messages."""
+    with snapshot(db):
+        found = health.check(db)
+    wrong = [f"{each.name}: {each.message}" for each in found if not each.ok]
+    if wrong:
+        raise StoreError("; ".join(wrong))
+    yield Report(f"{len(found)} checks, nothing wrong", {"checks": len(found)})
+
+
+UPKEEP: Mapping[str, Upkeep] = {"check": Upkeep(_check)}
