@@ -76,6 +76,26 @@ def create_private_file(path: Path) -> None:
     os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
+def write_private_file(path: Path, content: bytes) -> None:
+    """Have a file that only its owner can read hold `content`, wholly or as it was before.
+
+    Raises:
+        OSError: the folder cannot be written to, or is full.
+    """
+    new = path.with_name(f"{path.name}.new-{os.getpid()}")
+    new.unlink(missing_ok=True)
+    file = os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    try:
+        with os.fdopen(file, "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        new.replace(path)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise
+
+
 def require_private_file(path: Path) -> None:
     """Make an existing file readable by its owner alone, without opening it.
 

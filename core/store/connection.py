@@ -1,5 +1,6 @@
 """Opening the store, and the two kinds of transaction that everything runs in."""
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -7,8 +8,20 @@ from weakref import WeakKeyDictionary
 
 import apsw
 
-from core.errors import SchemaTooNewError, StoreReadOnlyError
-from core.store import attachment, creation, migrations, recipe, tokenizer_probe
+from core import paths
+from core.errors import SchemaTooNewError, StoreError, StoreReadOnlyError
+from core.store import (
+    attachment,
+    copying,
+    creation,
+    migrations,
+    recipe,
+    snapshots,
+    tokenizer_probe,
+)
+
+_BEFORE = "before-migration"
+_log = logging.getLogger(__name__)
 
 _fingerprints: WeakKeyDictionary[apsw.Connection, str | None] = WeakKeyDictionary()
 
@@ -33,6 +46,10 @@ def open_store(path: Path, tokenizer: Path | None) -> apsw.Connection:
         return open_reader(path, tokenizer=tokenizer)
     try:
         bring_up_to_date(db)
+    except StoreReadOnlyError as error:
+        _log.warning("%s", error)
+        db.close()
+        return open_reader(path, tokenizer=tokenizer)
     except BaseException:
         db.close()
         raise
@@ -70,8 +87,15 @@ def open_reader(path: Path, *, tokenizer: Path | None) -> apsw.Connection:
 
 
 def bring_up_to_date(db: apsw.Connection) -> None:
-    """Migrate the store, and attach its CJK index if this connection has the tokenizer."""
+    """Migrate the store, and attach its CJK index if this connection has the tokenizer.
+
+    A snapshot of the store as it was comes first.
+
+    Raises:
+        StoreReadOnlyError: there is no room for one. Nothing was changed; the store can be read.
+    """
     if migrations.schema_version(db) < migrations.NEWEST:
+        _keep_as_it_is(db)
         with recipe.immediate(db):
             migrations.upgrade(db)
     fingerprint = tokenizer_fingerprint(db)
@@ -122,8 +146,32 @@ def refuse_newer(db: apsw.Connection) -> None:
         raise SchemaTooNewError(found, migrations.NEWEST)
 
 
+def _keep_as_it_is(db: apsw.Connection) -> None:
+    """Make a snapshot of an older store, unless an earlier try made it and nothing changed."""
+    path = Path(db.filename)
+    folder = snapshots.folder_of(path.parent)
+    found = migrations.schema_version(db)
+    try:
+        if snapshots.has_mark(folder, _BEFORE, snapshots.change_mark(db), found):
+            return
+        paths.ensure_private_dir(folder)
+        with copying.opened_at_one_moment(path) as source:
+            for _ in snapshots.take(path.parent, source, _BEFORE, folder):
+                pass
+    except StoreError as error:
+        raise StoreReadOnlyError(
+            f"{path} has schema {found} and must become {migrations.NEWEST}, but it cannot be kept"
+            f" as it is before that, so it can be read but not written: {error}"
+        ) from error
+
+
 def _refuse_to_write(db: apsw.Connection) -> None:
     refuse_newer(db)
     if not recipe.is_writable(Path(db.filename)):
         raise StoreReadOnlyError(f"{db.filename} or its folder is read-only on this machine")
+    if (found := migrations.schema_version(db)) < migrations.NEWEST:
+        raise StoreReadOnlyError(
+            f"{db.filename} has schema {found} and could not be brought to {migrations.NEWEST}:"
+            " it can be read but not written"
+        )
     raise StoreReadOnlyError(f"{db.filename} is open for reading alone")
