@@ -38,6 +38,8 @@ class Setting(Generic[T]):
 
 
 BACKFILL_PAUSED = Setting("backfill.paused", default=False)
+BACKFILL_PAUSED_INDEXES: Setting[tuple[str, ...]] = Setting("backfill.paused_indexes", ())
+"""Names of indexes that wait while the others are filled."""
 RETENTION_DAYS = Setting("retention.days", 0, 0, 36_500)
 """Days without activity after which a session may go to the trash; 0: never."""
 RETENTION_SOURCES: Setting[tuple[str, ...]] = Setting("retention.sources", ())
@@ -46,7 +48,14 @@ TRASH_DAYS = Setting("trash.days", 7, 1, 365)
 """Days that something stays in the trash before it may be deleted."""
 BACKUP_ON = Setting("backup.scheduled", default=True)
 
-ALL = (BACKFILL_PAUSED, RETENTION_DAYS, RETENTION_SOURCES, TRASH_DAYS, BACKUP_ON)
+ALL = (
+    BACKFILL_PAUSED,
+    BACKFILL_PAUSED_INDEXES,
+    RETENTION_DAYS,
+    RETENTION_SOURCES,
+    TRASH_DAYS,
+    BACKUP_ON,
+)
 
 
 def read(db: apsw.Connection, setting: Setting[T]) -> T:

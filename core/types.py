@@ -282,7 +282,13 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class IndexStatus:
-    """What one index holds. `coverage` is done / (done + todo), 1.0 for an empty store."""
+    """What one index holds. `coverage` is done / (done + todo), 1.0 for an empty store.
+
+    `rate_rows_s` is of the last 30 seconds, None in the first five of a run and when none runs.
+    `paused` is true where the user stopped it, alone or with all others; `queued` counts changes
+    that wait for a detached index; `worker` is the process that works on the indexes now.
+    `stuck`: there is work that this process could do or sees done, and nothing moves.
+    """
 
     name: IndexName
     state: Literal["ready", "building", "settling", "detached", "stale"]
@@ -293,6 +299,10 @@ class IndexStatus:
     last_moved_at_ms: int | None
     reason: str
     rate_rows_s: float | None = None
+    paused: bool = False
+    stuck: bool = False
+    queued: int = 0
+    worker: int | None = None
 
     @property
     def eta_s(self) -> float | None:
@@ -522,9 +532,21 @@ class FoundSource:
     reason: str | None = None
 
 
+TokenizerState = Literal[
+    "verified", "found", "missing", "wrong_architecture", "wrong_hash", "unusable", "refused"
+]
+"""`found`: not tried yet. `wrong_hash`: it cuts texts otherwise than expected, or the file is not
+the one that was verified. `unusable`: no library, cut short, or not this tokenizer. `refused`: by
+the operating system, or because others could have put it there."""
+
+
 @dataclass(frozen=True, slots=True)
 class TokenizerStatus:
-    """What is known of the CJK tokenizer of this process."""
+    """What is known of the CJK tokenizer of this process.
+
+    `reason` says in words what was found, `next_step` what can be done, empty for nothing.
+    `built_for` is the machine it is made for, `sha256` that of the file, in hexadecimal digits.
+    """
 
     path: str | None
     loads: bool
@@ -532,6 +554,12 @@ class TokenizerStatus:
     fingerprint: str | None
     version: str | None
     reason: str
+    state: TokenizerState = "missing"
+    next_step: str = ""
+    built_for: str | None = None
+    sha256: str | None = None
+    load_ms: float | None = None
+    sqlite_version: str = ""
 
 
 @dataclass(frozen=True, slots=True)

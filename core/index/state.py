@@ -3,17 +3,26 @@
 import os
 import time
 import uuid
+from typing import Any
 
 import apsw
 
 from core.store.attachment import attach, detach
-from core.store.index_state import statuses
+from core.store.index_state import HEARTBEAT_MS, is_heard_of, statuses
 from core.types import IndexName
 
-__all__ = ["attach", "claim", "detach", "new_holder", "release", "state_of", "statuses"]
-
-HEARTBEAT_MS = 30_000
-"""A holder that was not heard of for this long has died; its work is free to take."""
+__all__ = [
+    "HEARTBEAT_MS",
+    "attach",
+    "beat",
+    "claim",
+    "detach",
+    "is_held_by_another",
+    "new_holder",
+    "release",
+    "state_of",
+    "statuses",
+]
 
 
 def new_holder() -> str:
@@ -27,21 +36,34 @@ def claim(db: apsw.Connection, holder: str) -> bool:
     Returns:
         False while another holder is at it.
     """
-    now = time.time_ns() // 1_000_000
-    other = db.execute(
-        "SELECT 1 FROM index_state WHERE holder <> ? AND heartbeat_at_ms BETWEEN ? AND ?",
-        (holder, now - HEARTBEAT_MS, now + HEARTBEAT_MS),
-    ).get
-    if other is not None:
+    if is_held_by_another(db, holder):
         return False
-    db.execute("UPDATE index_state SET holder = ?, heartbeat_at_ms = ?", (holder, now))
+    beat(db, holder)
     return True
+
+
+def beat(db: apsw.Connection, holder: str) -> None:
+    """Note, in the caller's transaction, that this holder lives."""
+    now = time.time_ns() // 1_000_000
+    db.execute("UPDATE index_state SET holder = ?, heartbeat_at_ms = ?", (holder, now))
+
+
+def is_held_by_another(db: apsw.Connection, holder: str) -> bool:
+    """Tell whether somebody else who lives works on the indexes."""
+    now = time.time_ns() // 1_000_000
+    found: Any = db.execute(
+        "SELECT heartbeat_at_ms FROM index_state WHERE holder <> ? AND holder IS NOT NULL",
+        (holder,),
+    ).fetchall()
+    return any(is_heard_of(heartbeat, now) for (heartbeat,) in found)
 
 
 def release(db: apsw.Connection, holder: str) -> None:
     """Leave the work to others."""
     db.execute(
-        "UPDATE index_state SET holder = NULL, heartbeat_at_ms = NULL WHERE holder = ?", (holder,)
+        "UPDATE index_state SET holder = NULL, heartbeat_at_ms = NULL, rate_rows_s = NULL"
+        " WHERE holder = ?",
+        (holder,),
     )
 
 

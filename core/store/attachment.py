@@ -10,10 +10,16 @@ import time
 
 import apsw
 
-from core.store import indexes, keys
+from core.store import indexes, keys, leftovers
 from core.store.indexes import CJK, INDEXES, Index
+from core.text import INDEXED_CHARS, TOOL_INDEXED_CHARS
 
 DRAIN_AT_ONCE = 500  # queued rows a start may index by itself; more is left to the backfill
+DRAIN_AT_ONCE_BYTES = 1024 * 1024  # of text, likewise
+EMPTY_AT_ONCE_BLOCKS = 500  # of some 4,000 bytes; a larger index is set aside
+IDLE_MS = 30_000
+"""So long after it was detached nobody attaches an index but at a start: who wrote without the
+tokenizer may well write again, and each time all triggers would be swapped."""
 OTHER_BUILD = "another build of the CJK tokenizer made this index; it has to be rebuilt"
 NO_TOKENIZER = "a program without the CJK tokenizer wrote to the store"
 OTHER_WRITER = "a program with another build of the CJK tokenizer wrote to the store"
@@ -31,8 +37,23 @@ def detach(db: apsw.Connection, reason: str) -> None:
     """Have changes queued for the CJK index from now on."""
     indexes.install_queue_triggers(db, INDEXES[CJK])
     db.execute(
-        "UPDATE index_state SET state = 'detached', reason = ? WHERE name = ?", (reason, CJK)
+        "UPDATE index_state SET state = 'detached', reason = ?, rate_rows_s = NULL,"
+        " last_moved_at_ms = ? WHERE name = ?",
+        (reason, time.time_ns() // 1_000_000, CJK),
     )
+
+
+def was_just_detached(db: apsw.Connection) -> bool:
+    """Tell whether the CJK index was detached, or drained, within `IDLE_MS`.
+
+    A clock that was set back tells nothing.
+    """
+    state, at_ms = db.execute(
+        "SELECT state, last_moved_at_ms FROM index_state WHERE name = ?", (CJK,)
+    ).get
+    if state != "detached" or at_ms is None:
+        return False
+    return bool(0 <= time.time_ns() // 1_000_000 - at_ms < IDLE_MS)
 
 
 def is_attachable(db: apsw.Connection, fingerprint: str) -> bool:
@@ -59,14 +80,23 @@ def attach(db: apsw.Connection, fingerprint: str) -> None:
         db.execute(
             "UPDATE index_state SET state = 'stale', reason = ? WHERE name = ?", (OTHER_BUILD, CJK)
         )
-    elif queued(db, index, at_most=DRAIN_AT_ONCE + 1) <= DRAIN_AT_ONCE:
+    elif not is_longer(db, index, DRAIN_AT_ONCE, DRAIN_AT_ONCE_BYTES):
         drain(db, index, DRAIN_AT_ONCE)
         resume(db, index)
 
 
 def rebuild(db: apsw.Connection, index: Index, fingerprint: str | None) -> None:
-    """Empty the index and let the backfill fill it; as long as dropping its pages takes."""
-    db.execute(f"INSERT INTO {index.name}({index.name}) VALUES ('delete-all')")
+    """Let the backfill fill the index anew from nothing; some milliseconds at any size.
+
+    What it held is emptied at once where it is little, else set aside for the backfill to drop.
+    """
+    most = EMPTY_AT_ONCE_BLOCKS + 1
+    blocks = db.execute(f"SELECT count(*) FROM (SELECT 1 FROM {index.name}_data LIMIT ?)", (most,))
+    if blocks.get < most:
+        db.execute(f"INSERT INTO {index.name}({index.name}) VALUES ('delete-all')")
+    else:
+        leftovers.set_aside(db, index)
+        indexes.create_table(db, index)
     start_building(db, index, fingerprint)
 
 
@@ -76,6 +106,7 @@ def start_building(db: apsw.Connection, index: Index, fingerprint: str | None) -
     indexes.install_live_triggers(db, index)
     db.execute(
         "UPDATE index_state SET cursor = 0, fingerprint = :fingerprint, unsettled_rows = 0,"
+        " rate_rows_s = NULL,"
         " high_water = (SELECT coalesce(max(id), 0) FROM message_keys) WHERE name = :name",
         {"fingerprint": fingerprint, "name": index.name},
     )
@@ -128,13 +159,35 @@ def queued(db: apsw.Connection, index: Index, at_most: int = -1) -> int:
     )
 
 
-def outdated_count(db: apsw.Connection, index: Index) -> int:
-    """Return how many rows of a detached index changed since they were indexed."""
-    return int(
-        db.execute(
-            "SELECT count(*) FROM index_queue WHERE index_name = ? AND was_indexed", (index.name,)
-        ).get
-    )
+def queue_counts(db: apsw.Connection, index: Index) -> tuple[int, int]:
+    """Return how many rows wait in the queue, and how many of them the index holds outdated."""
+    count, outdated = db.execute(
+        "SELECT count(*), coalesce(sum(was_indexed), 0) FROM index_queue WHERE index_name = ?",
+        (index.name,),
+    ).get
+    return count, outdated
+
+
+def fitting(db: apsw.Connection, index: Index, most_rows: int, text_bytes: int) -> int:
+    """Return how many queued rows have together about so much text to put in and take out."""
+    longest = f"iif(m.role = 'tool', {TOOL_INDEXED_CHARS}, {INDEXED_CHARS})"
+    rows, found = 0, 0
+    for (size,) in db.execute(
+        f"SELECT coalesce(octet_length(q.text), 0)"
+        f" + coalesce(min(octet_length(m.content), {longest}), 0) FROM index_queue AS q"
+        " LEFT JOIN messages AS m ON m.id = q.id WHERE q.index_name = ? ORDER BY q.id LIMIT ?",
+        (index.name, most_rows),
+    ):
+        rows, found = rows + 1, found + size
+        if found >= text_bytes:
+            break
+    return rows
+
+
+def is_longer(db: apsw.Connection, index: Index, rows: int, text_bytes: int) -> bool:
+    """Tell whether more waits in the queue than so many rows, or about so much text."""
+    found = queued(db, index, at_most=rows + 1)
+    return found > rows or fitting(db, index, rows, text_bytes) < found
 
 
 def eligible_count(db: apsw.Connection, index: Index) -> int:

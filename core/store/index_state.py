@@ -1,7 +1,12 @@
 """How the full-text indexes stand, for whoever searches, writes or shows them."""
 
+import time
+from dataclasses import dataclass
+
 import apsw
 
+from core import settings
+from core.errors import SettingError
 from core.store import attachment
 from core.store.connection import tokenizer_fingerprint
 from core.store.indexes import CJK, INDEXES, Index, table_exists
@@ -10,8 +15,24 @@ from core.types import IndexName, IndexStatus
 NO_TOKENIZER_HERE = "this program runs without the CJK tokenizer"
 OTHER_TOKENIZER_HERE = "this program has another build of the CJK tokenizer than the index"
 
+HEARTBEAT_MS = 30_000
+"""A holder that was not heard of for this long has died; its work is free to take."""
+
+STUCK_MS, STUCK_ALONE_MS = 30_000, 600_000
+"""Work that does not move for so long is stuck: begun by somebody, or by nobody so far."""
+
 BULK_ROWS = 100
 """A batch of this many messages leaves segments behind that are worth merging."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """What concerns all indexes alike: who works on them, and whether any of them moves."""
+
+    worker: int | None
+    paused: frozenset[IndexName]
+    is_still: bool
+    now_ms: int
 
 
 def statuses(db: apsw.Connection) -> tuple[IndexStatus, ...]:
@@ -19,7 +40,8 @@ def statuses(db: apsw.Connection) -> tuple[IndexStatus, ...]:
 
     Reads counters alone, whatever the size; in a write transaction `done` may be one batch old.
     """
-    return tuple(status_of(db, name) for name in INDEXES)
+    around = _around(db)
+    return tuple(_status(db, index, around) for index in INDEXES.values())
 
 
 def status_of(db: apsw.Connection, name: IndexName) -> IndexStatus:
@@ -28,22 +50,78 @@ def status_of(db: apsw.Connection, name: IndexName) -> IndexStatus:
     The CJK index is `detached` for a connection whose tokenizer did not make it: what it would
     answer there is not what it holds.
     """
-    index = INDEXES[name]
+    return _status(db, INDEXES[name], _around(db))
+
+
+def paused_names(db: apsw.Connection) -> frozenset[IndexName]:
+    """Return the indexes whose filling the user stopped.
+
+    Raises:
+        SettingError: what is stored cannot be read.
+    """
+    if settings.read(db, settings.BACKFILL_PAUSED):
+        return frozenset(INDEXES)
+    names = settings.read(db, settings.BACKFILL_PAUSED_INDEXES)
+    return frozenset(name for name in INDEXES if name in names)
+
+
+def is_heard_of(heartbeat_at_ms: int | None, now_ms: int) -> bool:
+    """Tell whether a holder lives, by when it was heard of last; the future tells nothing."""
+    return heartbeat_at_ms is not None and abs(now_ms - heartbeat_at_ms) <= HEARTBEAT_MS
+
+
+def _around(db: apsw.Connection) -> _Around:
+    now_ms = time.time_ns() // 1_000_000
+    moved, holder, heartbeat = None, None, None
+    for last_moved_at_ms, state, each, beat in db.execute(
+        "SELECT last_moved_at_ms, state, holder, heartbeat_at_ms FROM index_state"
+    ):
+        if state != "ready" and last_moved_at_ms is not None:
+            moved = max(moved or 0, last_moved_at_ms)
+        if each is not None:
+            holder, heartbeat = each, beat
+    try:
+        paused = paused_names(db)
+    except SettingError:  # told to whoever sets it or starts the backfill; this answers all else
+        paused = frozenset()
+    is_alive = holder is not None and is_heard_of(heartbeat, now_ms)
+    still_ms = 0 if moved is None else now_ms - moved
+    return _Around(
+        worker=_process(holder) if holder is not None and is_alive else None,
+        paused=paused,
+        is_still=still_ms > (STUCK_ALONE_MS if holder is None else STUCK_MS),
+        now_ms=now_ms,
+    )
+
+
+def _process(holder: str) -> int | None:
+    """Return the process of a holder, from its name as `core.index.state` makes it."""
+    number = holder.partition("-")[0]
+    return int(number) if number.isdecimal() else None
+
+
+def _status(db: apsw.Connection, index: Index, around: _Around) -> IndexStatus:
+    name = index.name
     state, cursor, last_moved_at_ms, reason, rate_rows_s, built_by = db.execute(
         "SELECT state, cursor, last_moved_at_ms, reason, rate_rows_s, fingerprint"
         " FROM index_state WHERE name = ?",
         (name,),
     ).get
-    if name == CJK and state in ("ready", "settling", "building"):
+    has_work = state != "ready"
+    if name == CJK:
         own = tokenizer_fingerprint(db)
-        if own != built_by:
+        has_work = has_work and own is not None
+        if state in ("ready", "settling", "building") and own != built_by:
             state, reason = "detached", NO_TOKENIZER_HERE if own is None else OTHER_TOKENIZER_HERE
     eligible, done = attachment.eligible_count(db, index), 0
+    queued, outdated = attachment.queue_counts(db, index)
     if state != "stale":
-        done = counted_rows(db, index) - attachment.outdated_count(db, index)
+        done = counted_rows(db, index) - outdated
     todo = max(0, eligible - done)
+    is_paused = name in around.paused
+    moves = last_moved_at_ms is not None and around.now_ms - last_moved_at_ms <= STUCK_MS
     return IndexStatus(
-        name=index.name,
+        name=name,
         state=state,
         coverage=done / (done + todo) if todo else 1.0,
         done=done,
@@ -51,7 +129,11 @@ def status_of(db: apsw.Connection, name: IndexName) -> IndexStatus:
         cursor=cursor,
         last_moved_at_ms=last_moved_at_ms,
         reason=reason,
-        rate_rows_s=rate_rows_s,
+        rate_rows_s=rate_rows_s if moves and around.worker is not None else None,
+        paused=is_paused,
+        stuck=has_work and around.is_still and not is_paused,
+        queued=queued,
+        worker=around.worker,
     )
 
 
@@ -76,8 +158,9 @@ def note_bulk(db: apsw.Connection, rows: int) -> None:
     """Note, in the caller's transaction, that so many rows went into the indexes at once."""
     if rows >= BULK_ROWS:
         db.execute(
-            "UPDATE index_state SET unsettled_rows = unsettled_rows + ?,"
+            "UPDATE index_state SET unsettled_rows = unsettled_rows + :rows,"
+            " last_moved_at_ms = CASE state WHEN 'ready' THEN :now ELSE last_moved_at_ms END,"
             " state = CASE state WHEN 'ready' THEN 'settling' ELSE state END"
             " WHERE state IN ('ready', 'building', 'settling')",
-            (rows,),
+            {"rows": rows, "now": time.time_ns() // 1_000_000},
         )

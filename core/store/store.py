@@ -1,7 +1,7 @@
 """The only door between asyncio and the store: one writer, two readers, a thread each."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Generator, Iterator
+from collections.abc import AsyncGenerator, Callable, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
@@ -36,6 +36,8 @@ class Store:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.read_only_reason: str | None = None
+        self.writes = 0
+        """Transactions and steps that were asked of the writer so far, whatever became of them."""
         self._writers: asyncio.Queue[AsyncConnection] = asyncio.Queue()
         self._readers: asyncio.Queue[AsyncConnection] = asyncio.Queue()
         self._all: list[AsyncConnection] = []
@@ -73,6 +75,7 @@ class Store:
         Cancelling the task rolls the transaction back, unless it was already committing: an
         error does not mean that nothing was stored, so what is written must be repeatable.
         """
+        self.writes += 1
         result: T = await self._run(self._writers, transaction, work, *args, **kwargs)
         return result
 
@@ -81,7 +84,7 @@ class Store:
         work: Callable[Concatenate[apsw.Connection, P], Iterator[T]],
         *args: P.args,
         **kwargs: P.kwargs,
-    ) -> AsyncIterator[T]:
+    ) -> AsyncGenerator[T, None]:
         """Run a generator of `core` on the writer, one item at a time, and yield what it yields.
 
         The generator begins its own transactions and has none open when it yields, so other
@@ -91,12 +94,18 @@ class Store:
         running: Iterator[T] = await self._run(self._writers, _bare, work, *args, **kwargs)
         try:
             while True:
+                self.writes += 1
                 found: T | _End = await self._run(self._writers, _bare, _next_of, running)
                 if isinstance(found, _End):
                     return
                 yield found
         finally:
             await asyncio.shield(self._run(self._writers, _bare, _close_of, running))
+
+    @property
+    def is_reading(self) -> bool:
+        """Whether somebody reads at this moment."""
+        return self._readers.qsize() < READERS
 
     async def close(self) -> None:
         """Let what runs come to its end, then close every connection; nothing can start."""
