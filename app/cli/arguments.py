@@ -104,7 +104,9 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         check,
         imports,
         install,
+        jobs,
         mcp,
+        operations,
         recall,
         search,
         searches,
@@ -138,6 +140,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         backfill,
         check,
         install,
+        jobs,
+        operations,
         mcp,
     ):
         module.add_to(commands, shared)

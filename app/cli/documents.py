@@ -21,6 +21,7 @@ from core.types import (
     Session,
     ToolCall,
 )
+from core.upkeep_types import Operation
 
 Document = dict[str, Any]
 
@@ -185,6 +186,22 @@ def part_document(
         "total_chars": total,
         "text": text,
         "next": end if end < total else None,
+    }
+
+
+def operation_document(found: Operation) -> Document:
+    """Return one line of the ledger; its token is the program's own affair."""
+    return {
+        "id": found.id,
+        "kind": found.kind,
+        "arguments": dict(found.arguments),
+        "actor": found.actor,
+        "state": found.state,
+        "started_at_ms": found.started_at_ms,
+        "ended_at_ms": found.ended_at_ms,
+        "outcome": found.outcome,
+        "receipt": dict(found.receipt),
+        "verified_at_ms": found.verified_at_ms,
     }
 
 

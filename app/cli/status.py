@@ -5,9 +5,11 @@ from typing import Any
 
 from app.cli import words
 from app.cli.arguments import DONE
+from app.cli.jobs import as_json as job_as_json
 from app.cli.output import Output
 from app.cli.store_access import reading, store_path
 from core.types import IndexStatus, StoreStatus, TokenizerStatus
+from core.upkeep_types import Job
 
 
 def add_to(commands: Any, shared: argparse.ArgumentParser) -> None:
@@ -19,17 +21,20 @@ def add_to(commands: Any, shared: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, output: Output) -> int:
     """Print what the store holds and how complete its indexes are."""
     from core.index.health import status
+    from core.upkeep.schedule import jobs
 
     with reading(args) as db:
         found = status(db, store_path(args))
+        scheduled = jobs(db)
     if output.as_json:
-        output.document(as_json(found))
+        output.document(as_json(found, scheduled))
     else:
         _print(found, output)
+        _print_jobs(scheduled, output)
     return DONE
 
 
-def as_json(found: StoreStatus) -> dict[str, Any]:
+def as_json(found: StoreStatus, scheduled: tuple[Job, ...]) -> dict[str, Any]:
     """Return the status in the shape of the command-line contract."""
     return {
         "store": {
@@ -42,7 +47,7 @@ def as_json(found: StoreStatus) -> dict[str, Any]:
         "indexes": {index.name: index_as_json(index) for index in found.indexes},
         "tokenizer": tokenizer_as_json(found.tokenizer),
         "sources": [dict(source) for source in found.sources],
-        "jobs": [],
+        "jobs": [job_as_json(job) for job in scheduled],
     }
 
 
@@ -96,3 +101,17 @@ def _print(found: StoreStatus, output: Output) -> None:
             (),
         )
         output.marked("           ", str(source["root"]), ())
+
+
+def _print_jobs(scheduled: tuple[Job, ...], output: Output) -> None:
+    """Print in one line what is next, and what went wrong last."""
+    if not scheduled:
+        return
+    waiting = [job for job in scheduled if job.state == "scheduled"]
+    told = f"{len(waiting):,} of {words.plural(len(scheduled), 'job')} scheduled"
+    if waiting:
+        told += f", next {waiting[0].id} {words.local_time(waiting[0].next_fire_at_ms)}"
+    wrong = [job.id for job in scheduled if job.last_status == "error"]
+    if wrong:
+        told += f", went wrong: {', '.join(wrong)}"
+    output.line(f"Jobs       {told}")

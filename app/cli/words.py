@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from core.types import SearchResult
+from core.types import Progress, SearchResult
 
 PATHS = {
     "cjk": "CJK index",
@@ -37,6 +37,12 @@ def size(count: int) -> str:
 def plural(count: int, noun: str) -> str:
     """Return `count noun`, with thousands set off and an s when there is not one."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def progress(step: Progress) -> str:
+    """Return how far long work has come, in one line."""
+    share = f" {step.done / step.total:.0%}" if step.total else ""
+    return f"{step.what}{share} · {step.done:,} {step.unit}".strip()
 
 
 def answer(result: SearchResult) -> str:

@@ -11,9 +11,9 @@ from core.index import health
 from core.store.connection import snapshot, transaction
 from core.store.errors import core_error
 from core.types import Progress
-from core.upkeep import runs
+from core.upkeep import operations, runs, schedule
 from core.upkeep.schedule import now
-from core.upkeep_types import Actor, Job, Report, RunStatus
+from core.upkeep_types import Actor, Job, Operation, Report, RunStatus
 
 _BEAT_S = 5.0
 _OK: RunStatus = "ok"
@@ -29,6 +29,20 @@ class Upkeep:
 
     work: Callable[[apsw.Connection, Actor], Steps]
     idle: Callable[[apsw.Connection], str] = lambda _db: ""
+
+
+def prepare(db: apsw.Connection, *, now_ms: int | None = None) -> tuple[Operation, ...]:
+    """Put right what programs that died left behind, and make the jobs every store begins with.
+
+    In the caller's transaction; for the start of a program, before anything is fired.
+
+    Returns:
+        The operations that are now unknown, because their program ended before them.
+    """
+    unknown = operations.recover(db, now_ms=now_ms)
+    runs.recover(db, now_ms=now_ms)
+    schedule.ensure_defaults(db, now_ms=now_ms)
+    return unknown
 
 
 def fire(
