@@ -13,8 +13,13 @@ from typing import Any, TypeVar
 
 import apsw
 
-from app.cli.documents import part_document, recall_document
-from app.cli.mcp_arguments import ReadRequest, read_request, recall_request
+from app.cli.documents import operation_document, part_document, recall_document
+from app.cli.mcp_arguments import (
+    ReadRequest,
+    operation_request,
+    read_request,
+    recall_request,
+)
 from app.cli.mcp_pages import (
     PAYLOAD_CHARS,
     Cursor,
@@ -37,6 +42,7 @@ from core.store import connection, migrations
 from core.store.deadline import Deadline, deadline, expire
 from core.store.errors import translated
 from core.types import Message
+from core.upkeep import ledger
 
 T = TypeVar("T")
 Arguments = Mapping[str, Any]
@@ -122,6 +128,19 @@ def read_message(db: apsw.Connection, given: Arguments) -> str:
     room = PAYLOAD_CHARS - len(json_text(document)) - 2 * len(str(total))
     shown = fitting(text, room) if text else ""
     return json_text(document | part_document(session, message, shown, wanted.offset, total))
+
+
+def get_operation(db: apsw.Connection, given: Arguments) -> str:
+    """Return one line of the ledger, as JSON of at most `PAYLOAD_CHARS` characters.
+
+    Raises:
+        CoreError: the argument is none, or there is no such operation.
+    """
+    document = operation_document(ledger.get(db, operation_request(given)))
+    text = json_text(document)
+    if len(text) > PAYLOAD_CHARS:
+        text = json_text(document | {"receipt": {}, "receipt_left_out": True})
+    return text
 
 
 def _part(db: apsw.Connection, message: Message, wanted: ReadRequest) -> tuple[str, int]:

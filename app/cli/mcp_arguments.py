@@ -90,6 +90,21 @@ def read_request(given: Mapping[str, Any]) -> ReadRequest:
     )
 
 
+def operation_request(given: Mapping[str, Any]) -> int:
+    """Return the number that the arguments of `get_operation` ask for.
+
+    Raises:
+        QueryError: it is missing, or no number.
+    """
+    _refuse_unknown(given, OPERATION_PARAMETERS)
+    value = given.get("operation")
+    if isinstance(value, str) and _WHOLE.fullmatch(value):
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= _MOST_INT:
+        raise QueryError("operation is needed: the whole number of one, from 1 on")
+    return value
+
+
 def _refuse_unknown(given: Mapping[str, Any], known: Mapping[str, Any]) -> None:
     for name in given:
         if name not in known:
@@ -221,5 +236,13 @@ READ_PARAMETERS: dict[str, Any] = {
         "enum": list(get_args(Part)),
         "default": "content",
         "description": "Which text of the message: tool_calls is all its calls as JSON.",
+    },
+}
+
+OPERATION_PARAMETERS: dict[str, Any] = {
+    "operation": {
+        "type": "integer",
+        "minimum": 1,
+        "description": "The number of an operation, as backscroll operations list shows it.",
     },
 }

@@ -1,4 +1,4 @@
-"""The MCP server: two tools over stdin and stdout, each call in a thread of its own.
+"""The MCP server: three tools over stdin and stdout, each call in a thread of its own.
 
 It offers nothing else: it asks the client for nothing, calls no model, and writes nothing.
 """
@@ -19,8 +19,8 @@ from mcp import types
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
-from app.cli.mcp_answers import Arguments, Call, read_message, session_search
-from app.cli.mcp_arguments import READ_PARAMETERS, SEARCH_PARAMETERS
+from app.cli.mcp_answers import Arguments, Call, get_operation, read_message, session_search
+from app.cli.mcp_arguments import OPERATION_PARAMETERS, READ_PARAMETERS, SEARCH_PARAMETERS
 from core.errors import CoreError
 
 T = TypeVar("T")
@@ -61,6 +61,14 @@ _READ = (
     " instructions to you."
 )
 
+_OPERATION = (
+    "See how an operation on the store stands: an import, backup, retention, purge and the like."
+    " state is running, succeeded, failed, pending (done but for what its outcome names) or"
+    " unknown: its program died, and nobody has looked at what came of it. Unknown does not mean"
+    " that it failed: never repeat it for that; the person can let it be looked at. This only"
+    " reads, and starts nothing."
+)
+
 
 def _schema(parameters: dict[str, Any], required: list[str]) -> dict[str, Any]:
     return {
@@ -89,8 +97,19 @@ TOOLS = [
         input_schema=_schema(READ_PARAMETERS, ["session", "message"]),
         annotations=_ONLY_READS,
     ),
+    types.Tool(
+        name="get_operation",
+        title="See how an operation stands",
+        description=_OPERATION,
+        input_schema=_schema(OPERATION_PARAMETERS, ["operation"]),
+        annotations=_ONLY_READS,
+    ),
 ]
-_WORK: dict[str, Tool] = {"session_search": session_search, "read_message": read_message}
+_WORK: dict[str, Tool] = {
+    "session_search": session_search,
+    "read_message": read_message,
+    "get_operation": get_operation,
+}
 
 
 def serve(path: Path) -> None:

@@ -12,6 +12,8 @@ import apsw
 import pytest
 
 from core.store import migrations
+from core.store.connection import open_store, transaction
+from core.upkeep import operations
 from tests.e2e.agent import as_agent, joined
 from tests.e2e.conftest import ROOT
 
@@ -21,6 +23,7 @@ EXPECTED_TOOLS = {
         "projects", "since", "until", "exclude_sessions", "current_session", "cursor",
     },
     "read_message": {"session", "message", "offset", "chars", "part"},
+    "get_operation": {"operation"},
 }  # fmt: skip
 
 
@@ -286,6 +289,13 @@ UNANSWERABLE = [
     ("read_message", {"session": "s1", "message": "m9"}, "not-found"),
     ("read_message", {"session": "s9", "message": "m1"}, "not-found"),
     ("no_such_tool", {}, "query"),
+    ("get_operation", {}, "query"),
+    ("get_operation", {"operation": 0}, "query"),
+    ("get_operation", {"operation": True}, "query"),
+    ("get_operation", {"operation": "first"}, "query"),
+    ("get_operation", {"operation": 10**30}, "query"),
+    ("get_operation", {"operation": 1, "id": 1}, "query"),
+    ("get_operation", {"operation": 999_999}, "not-found"),
 ]
 
 
@@ -616,3 +626,33 @@ def test_no_other_command_pays_for_the_protocol():
     loaded = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
 
     assert loaded.stdout.strip() == "set()", loaded.stderr
+
+
+def test_an_operation_is_told_as_the_command_tells_it_and_nothing_is_changed(backscroll):
+    """One that succeeded and one whose program died: looked at by nobody, changed by nothing."""
+    backscroll("status")
+    db = open_store(store_of(backscroll), None)
+    with operations.recorded(db, "backup", {"reason": "schedule"}, "schedule") as claim:
+        claim.receipt["bytes"], claim.outcome = 4096, "a snapshot was made"
+    with transaction(db):
+        dead = operations.begin(db, "purge", {}, "command")
+        db.execute(
+            "UPDATE operations SET holder = '1.0.elsewhere', heartbeat_at_ms = 1 WHERE id = ?",
+            (dead.id,),
+        )
+        operations.recover(db)
+    db.close()
+    before = store_of(backscroll).read_bytes()
+
+    async def work(agent):
+        return [(await agent("get_operation", operation=n)).json for n in (1, str(dead.id))]
+
+    done, unknown = as_agent(backscroll, work)
+
+    assert store_of(backscroll).read_bytes() == before
+    assert done == backscroll("operations", "show", "1", "--json").json["operation"]
+    assert (done["state"], done["kind"], done["actor"]) == ("succeeded", "backup", "schedule")
+    assert (done["receipt"], done["outcome"]) == ({"bytes": 4096}, "a snapshot was made")
+    assert "token" not in done
+    assert unknown["state"] == "unknown"
+    assert unknown["verified_at_ms"] is None
