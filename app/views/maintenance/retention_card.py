@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QRectF, Qt, Signal
+from PySide6.QtCore import QRectF, Signal
 from PySide6.QtGui import QPainter, QPaintEvent
-from PySide6.QtWidgets import QAbstractSpinBox, QHBoxLayout, QSpinBox, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from app import formatting, theme
 from app.models.sessions import source_name
@@ -13,6 +13,7 @@ from app.views.choice_button import ChoiceButton
 from app.views.maintenance import retention_words
 from app.views.maintenance.card import Card, Facts
 from app.views.maintenance.retention_chart import RetentionChart
+from app.views.number_field import NumberField
 from app.views.parts import Button, ElidedText, Icon, Link, Text, rule
 from app.views.switch import Switch
 from core.upkeep_types import RetentionPreview, RetentionRule, Trash
@@ -63,21 +64,16 @@ class RetentionCard(Card):
         self.setAccessibleName(self.title.text())
         self.state = Text("", ink="text2")
         self.switch = Switch(self.tr("Retention"))
-        self.days = QSpinBox()
-        self.days.setRange(1, _MOST_DAYS)
-        self.days.setButtonSymbols(QAbstractSpinBox.ButtonSymbols.NoButtons)
-        self.days.setAlignment(Qt.AlignmentFlag.AlignRight)
+        self.days = NumberField(self.tr("Days without activity"), 1, _MOST_DAYS, _USUAL_DAYS)
         self.days.setFixedWidth(_DAYS_WIDTH)
-        self.days.setValue(_USUAL_DAYS)
-        self.days.setAccessibleName(self.tr("Days without activity"))
         self.sources = ChoiceButton(self.tr("Sources"), self.tr("all sources"))
         self.going = Facts("ui", "text", 20)
         self.rest = Facts()
         self.chart = RetentionChart()
         self.reading = ElidedText("", "caption", "text2")
         self.show_sessions = Link("", "caption")
-        self.trash = ElidedText("", "caption", "text2")
-        self.open_trash = Link(self.tr("Show"), "caption")
+        self.no_trash = Text(self.tr("Trash: empty"), "caption", "text2")
+        self.open_trash = Link("", "caption")
         self.undo = Link(self.tr("Undo"), "caption")
         self.move_now = Button(self.tr("Move to trash…"))
         self.preview: RetentionPreview | None = None
@@ -132,7 +128,7 @@ class RetentionCard(Card):
         row = QHBoxLayout()
         row.setSpacing(8)
         row.addWidget(Icon("trash", "text2"))
-        row.addWidget(self.trash)
+        row.addWidget(self.no_trash)
         row.addWidget(self.open_trash)
         row.addWidget(self.undo)
         row.addStretch(1)
@@ -141,7 +137,7 @@ class RetentionCard(Card):
 
     def _connect(self) -> None:
         self.switch.clicked.connect(self.turned)
-        self.days.valueChanged.connect(lambda _: self.rule_edited.emit())
+        self.days.value_changed.connect(lambda _: self.rule_edited.emit())
         self.sources.chosen.connect(lambda _: self.rule_edited.emit())
         self.chart.reading_changed.connect(self._show_reading)
         self.show_sessions.clicked.connect(self.sessions_asked)
@@ -166,9 +162,7 @@ class RetentionCard(Card):
         is_on = rule.days > 0
         self.switch.setChecked(is_on)
         if is_on:
-            self.days.blockSignals(True)
-            self.days.setValue(rule.days)
-            self.days.blockSignals(False)
+            self.days.show_value(rule.days)
         keys = rule.sources if is_on or rule.sources else self.sources.keys()
         everything = list(dict.fromkeys((*kinds, *keys)))
         self.sources.show_options([(each, visible(source_name(each))) for each in everything], keys)
@@ -205,8 +199,9 @@ class RetentionCard(Card):
 
     def show_trash(self, trash: Trash) -> None:
         """Show what is in the trash, and whether the last thing in it can come back."""
-        self.trash.setText(retention_words.trash_line(trash))
+        self.open_trash.setText(retention_words.trash_line(trash))
         self.open_trash.setVisible(trash.total > 0)
+        self.no_trash.setVisible(trash.total == 0)
         self.undo.setVisible(trash.undoable is not None)
 
     def show_writable(self, *, writable: bool) -> None:

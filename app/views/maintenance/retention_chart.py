@@ -14,6 +14,7 @@ from core.upkeep_types import MonthOfSessions
 _HEIGHT = 132
 _LEFT, _TOP, _FOOT = 42, 12, 20  # room for the sizes, for the cut-off's words, for the months
 _GAP = 0.22  # of a slot
+_WIDEST = 40.0
 _MOST_BARS = 36
 _SPANS = (1, 3, 12)  # months in a bar
 _YEAR = 12
@@ -201,7 +202,7 @@ class RetentionChart(QWidget):
 
     def _paint_bar(self, painter: QPainter, plot: QRectF, top: int, number: int, bar: Bar) -> None:
         slot = self._slot()
-        width = max(2.0, slot * (1 - _GAP))
+        width = min(_WIDEST, max(2.0, slot * (1 - _GAP)))
         left = plot.left() + number * slot + (slot - width) / 2
         bottom = float(round(plot.bottom()))
         going = round(bar.going_bytes / top * plot.height())

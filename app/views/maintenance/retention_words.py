@@ -34,7 +34,7 @@ def messages(count: int) -> str:
 
 def listed(parts: Sequence[str]) -> str:
     """Return `a, b and c`."""
-    if len(parts) < 2:  # noqa: PLR2004
+    if len(parts) < 2:
         return "".join(parts)
     words = _tr("%1 and %2").replace("%1", ", ".join(parts[:-1]))
     return words.replace("%2", parts[-1])
@@ -86,8 +86,6 @@ def share(preview: RetentionPreview) -> str:
 
 def trash_line(trash: Trash) -> str:
     """Return `Trash: 3 sessions until 4 Dec`."""
-    if not trash.total:
-        return _tr("Trash: empty")
     words = _tr("Trash: %1 until %2").replace("%1", trash_amount(trash))
     until = trash.next_expiry_at_ms
     if until is None:
