@@ -121,7 +121,8 @@ class Session:
     """A session as lists and headers show it.
 
     `ref` is the stable name in JSON and links: the native id where unambiguous, else
-    `source/native_id`. `id` is the row of this store and never leaves it.
+    `source/native_id`. `id` is the row of this store and never leaves it. `trashed_at_ms` tells
+    since when it is in the trash; what shows sessions shows none that are.
     """
 
     id: int
@@ -144,6 +145,7 @@ class Session:
     archived_at_ms: int | None = None
     pinned_at_ms: int | None = None
     end_reason: str | None = None
+    trashed_at_ms: int | None = None
 
     @property
     def project(self) -> str:

@@ -3,6 +3,7 @@
 import base64
 import binascii
 import json
+import time
 from collections.abc import Collection
 from typing import Any
 
@@ -42,7 +43,7 @@ _COLUMNS = (
     f"(SELECT {_REF.format(s='f', r='r')} FROM sessions AS f"
     " WHERE f.source_id = s.source_id AND f.native_id = s.parent_native_id),"
     " s.parent_native_id) END,"
-    " s.relation, s.archived_at_ms, s.pinned_at_ms, s.end_reason"
+    " s.relation, s.archived_at_ms, s.pinned_at_ms, s.end_reason, s.trashed_at_ms"
 )
 _SELECT = f"{_COLUMNS} FROM sessions AS s JOIN sources AS r ON r.id = s.source_id"
 
@@ -106,6 +107,22 @@ def sessions_by_id(db: apsw.Connection, ids: Collection[int]) -> dict[int, Sessi
     found = db.execute(f"{_SELECT} WHERE s.id IN ({', '.join('?' * len(ids))})", tuple(ids))
     sessions = [_session(row) for row in found]
     return {session.id: session for session in sessions}
+
+
+def set_pinned(db: apsw.Connection, session_id: int, pinned: bool) -> None:
+    """Pin a session, or let it loose, in the caller's transaction; a pinned one never goes by age.
+
+    Raises:
+        NotFoundError: it is gone, or in the trash.
+    """
+    now = time.time_ns() // 1_000_000
+    db.execute(
+        "UPDATE sessions SET pinned_at_ms = CASE WHEN ?1 THEN coalesce(pinned_at_ms, ?2) END"
+        " WHERE id = ?3 AND trashed_at_ms IS NULL",
+        (pinned, now, session_id),
+    )
+    if not db.changes():
+        raise NotFoundError("this session is no longer in the store")
 
 
 def session_by_ref(db: apsw.Connection, ref: str) -> Session:
@@ -210,7 +227,7 @@ def _position(token: str | None, sort: str) -> tuple[int | None, int] | None:
 
 
 def _session(row: tuple[Any, ...]) -> Session:
-    *told, relation, archived_at_ms, pinned_at_ms, end_reason = row
+    *told, relation, archived_at_ms, pinned_at_ms, end_reason, trashed_at_ms = row
     session_id, ref, source, native_id, kind, title, title_source, *rest = told
     model, cwd, git_repo_root, git_branch, started, last_active, messages, turns, parent = rest
     return Session(
@@ -234,4 +251,5 @@ def _session(row: tuple[Any, ...]) -> Session:
         archived_at_ms=archived_at_ms,
         pinned_at_ms=pinned_at_ms,
         end_reason=end_reason,
+        trashed_at_ms=trashed_at_ms,
     )

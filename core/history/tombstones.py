@@ -5,15 +5,19 @@ deleted. The key is a file of the profile and belongs into every backup of it.
 """
 
 import hashlib
+import json
 import os
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import apsw
 
 from core.errors import StoreError
+from core.history.bodies import incoming
 from core.paths import TOMBSTONE_KEY_NAME
+from core.sources.records import MessageRecord
 
 if TYPE_CHECKING:
     from core.history.append import Batch
@@ -22,7 +26,7 @@ _KEY_BYTES = 32
 
 
 def mac(key: bytes, *names: str) -> bytes:
-    """Return the keyed hash of (kind, instance, session) or (kind, instance, session, uid)."""
+    """Return the keyed hash of (kind, instance), with a session, with a session and a uid."""
     named = "\0".join(names).encode(errors="surrogatepass")
     return hashlib.blake2b(named, key=key, digest_size=16).digest()
 
@@ -59,6 +63,46 @@ def read_key(profile: Path) -> bytes:
     return key
 
 
+def bury_sessions(db: apsw.Connection, key: bytes, session_ids: Collection[int]) -> None:
+    """Note, in the caller's transaction, that these sessions are deleted."""
+    names: list[Any] = db.execute(
+        "SELECT r.kind, r.instance, s.native_id FROM json_each(?) AS j"
+        " JOIN sessions AS s ON s.id = j.value JOIN sources AS r ON r.id = s.source_id",
+        (json.dumps(list(session_ids)),),
+    ).fetchall()
+    db.executemany(
+        "INSERT INTO tombstones(session_mac) SELECT ?1 WHERE NOT EXISTS"
+        " (SELECT 1 FROM tombstones WHERE session_mac = ?1 AND message_mac IS NULL)",
+        [(mac(key, *name),) for name in names],
+    )
+
+
+def bury_messages(db: apsw.Connection, key: bytes, message_ids: Collection[int]) -> None:
+    """Note, in the caller's transaction, that these messages are deleted wherever they are shown.
+
+    Under their uid in each session that shows them, and with their text in any other.
+    """
+    rows: list[Any] = db.execute(
+        "SELECT r.kind, r.instance, s.native_id, m.uid, m.content_hash FROM json_each(?) AS j"
+        " JOIN messages AS m ON m.id = j.value"
+        " JOIN message_placements AS p ON p.message_id = m.id"
+        " JOIN sessions AS s ON s.id = p.session_id JOIN sources AS r ON r.id = m.source_id",
+        (json.dumps(list(message_ids)),),
+    ).fetchall()
+    macs = {
+        pair
+        for kind, instance, session, uid, content_hash in rows
+        for pair in (
+            (mac(key, kind, instance, session), mac(key, kind, instance, session, uid)),
+            (mac(key, kind, instance), _body_mac(key, (kind, instance), uid, content_hash)),
+        )
+    }
+    db.executemany(
+        "INSERT INTO tombstones(session_mac, message_mac) VALUES (?, ?) ON CONFLICT DO NOTHING",
+        sorted(macs),
+    )
+
+
 def without_deleted(db: apsw.Connection, batch: "Batch") -> "Batch":
     """Return the batch without the sessions and messages that the user deleted.
 
@@ -71,6 +115,7 @@ def without_deleted(db: apsw.Connection, batch: "Batch") -> "Batch":
     names = {record.session for record in batch.messages}
     names.update(record.native_id for record in batch.sessions)
     deleted = {name: _deleted(db, mac(key, *source, name)) for name in names}
+    bodies = _deleted(db, mac(key, *source))
     return replace(
         batch,
         sessions=[r for r in batch.sessions if None not in deleted[r.native_id]],
@@ -82,8 +127,18 @@ def without_deleted(db: apsw.Connection, batch: "Batch") -> "Batch":
                 not deleted[r.session]
                 or mac(key, *source, r.session, r.uid) not in deleted[r.session]
             )
+            and not (bodies and _body_mac(key, source, r.uid, _hash(r)) in bodies)
         ],
     )
+
+
+def _body_mac(key: bytes, source: tuple[str, str], uid: str, content_hash: bytes) -> bytes:
+    """Return the keyed hash of a body; together with that of its source alone it is a tombstone."""
+    return mac(key, *source, uid, content_hash.hex())
+
+
+def _hash(record: MessageRecord) -> bytes:
+    return incoming(record, 0).content_hash
 
 
 def _deleted(db: apsw.Connection, session: bytes) -> frozenset[bytes | None]:

@@ -1,0 +1,164 @@
+"""Which sessions are too old to stay, lineage by lineage: reading alone, in one pass."""
+
+import time
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import apsw
+
+RUNNING_MS = 86_400_000
+"""A session that no source says has ended is running while it was active within this time."""
+
+
+class Row(NamedTuple):
+    """A session as retention sees it; `last_ms` is None where it has no time."""
+
+    id: int
+    last_ms: int | None
+    messages: int
+    is_pinned: int
+    is_open: int
+
+
+class Month(NamedTuple):
+    """A month of local time."""
+
+    year: int
+    month: int
+
+
+@dataclass(slots=True)
+class Sorted:
+    """Sessions by what becomes of them. Those that are young are in none of the counts."""
+
+    going: list[Row] = field(default_factory=list)
+    kept_pinned: int = 0
+    kept_running: int = 0
+    kept_by_lineage: int = 0
+    kept_without_time: int = 0
+
+
+class _Family:
+    """What keeps a lineage: a member that is pinned, running, young or without a time."""
+
+    __slots__ = ("is_pinned", "is_running", "is_young")
+
+    def __init__(self) -> None:
+        self.is_pinned = self.is_running = self.is_young = False
+
+
+def live_rows(db: apsw.Connection, source_ids: Sequence[int]) -> list[Row]:
+    """Return the sessions of these sources that are not in the trash."""
+    among = ", ".join(map(str, source_ids))
+    rows: Iterable[Any] = db.execute(
+        "SELECT id, last_active_at_ms, message_count, pinned_at_ms IS NOT NULL,"
+        f" end_reason IS NULL FROM sessions WHERE trashed_at_ms IS NULL AND source_id IN ({among})"
+    )
+    return [Row(*row) for row in rows]
+
+
+def families(db: apsw.Connection, source_ids: Sequence[int]) -> dict[int, int]:
+    """Return the lineage of each session that has relatives: a number that those share.
+
+    Whoever names the same parent is related, be the parent stored, in the trash or deleted.
+    """
+    among = ", ".join(map(str, source_ids))
+    pairs: Iterable[Any] = db.execute(
+        "SELECT c.id, p.id, c.source_id, CASE WHEN p.id IS NULL THEN c.parent_native_id END"
+        " FROM sessions AS c LEFT JOIN sessions AS p ON p.source_id = c.source_id"
+        " AND p.native_id = c.parent_native_id"
+        f" WHERE c.parent_native_id IS NOT NULL AND c.source_id IN ({among})"
+    )
+    parents: dict[int, int] = {}
+    missing: dict[tuple[int, str], int] = {}
+    for child, parent, source_id, name in pairs:
+        if parent is None:
+            parent = missing.setdefault((source_id, name), -1 - len(missing))
+        _join(parents, child, parent)
+    return {row: _root(parents, row) for row in parents if row > 0}
+
+
+def sort(rows: Iterable[Row], related: dict[int, int], cutoff_ms: int, now_ms: int) -> Sorted:
+    """Tell which sessions go: older than `cutoff_ms` to the last member of their lineage.
+
+    A lineage with a member that is pinned, running, or of unknown age stays whole.
+    """
+    kept: dict[int, _Family] = {}
+    rows = list(rows)
+    running_since = now_ms - RUNNING_MS
+    for row in rows:
+        family = related.get(row.id)
+        if family is None:
+            continue
+        member = kept.setdefault(family, _Family())
+        member.is_pinned |= bool(row.is_pinned)
+        member.is_running |= _is_running(row, running_since)
+        member.is_young |= row.last_ms is None or row.last_ms >= cutoff_ms
+    found = Sorted()
+    for row in rows:
+        last_ms = row.last_ms
+        if last_ms is None:
+            found.kept_without_time += 1
+            continue
+        if last_ms >= cutoff_ms:
+            continue
+        facts = kept.get(related.get(row.id, 0))
+        if row.is_pinned or (facts and facts.is_pinned):
+            found.kept_pinned += 1
+        elif _is_running(row, running_since) or (facts and facts.is_running):
+            found.kept_running += 1
+        elif facts and facts.is_young:
+            found.kept_by_lineage += 1
+        else:
+            found.going.append(row)
+    return found
+
+
+def by_month(rows: Iterable[Row]) -> dict[Month, tuple[int, int]]:
+    """Return how many sessions and messages were last active in each month of local time."""
+    timed = [(row.last_ms, row.messages) for row in rows if row.last_ms is not None]
+    if not timed:
+        return {}
+    months, starts = _months(min(timed)[0], max(timed)[0])
+    sessions, messages = Counter[int](), Counter[int]()
+    for last_ms, count in timed:
+        at = bisect_right(starts, last_ms) - 1
+        sessions[at] += 1
+        messages[at] += count
+    return {months[at]: (sessions[at], messages[at]) for at in sorted(sessions)}
+
+
+def _months(first_ms: int, last_ms: int) -> tuple[list[Month], list[int]]:
+    """Return the months from the one to the other, and the first moment of each."""
+    at = datetime.fromtimestamp(first_ms / 1000, UTC).astimezone()
+    end = datetime.fromtimestamp(last_ms / 1000, UTC).astimezone()
+    months, starts = list[Month](), list[int]()
+    year, month = at.year, at.month
+    while (year, month) <= (end.year, end.month):
+        months.append(Month(year, month))
+        starts.append(round(time.mktime((year, month, 1, 0, 0, 0, 0, 0, -1)) * 1000))
+        year, month = (year, month + 1) if month < 12 else (year + 1, 1)
+    return months, starts
+
+
+def _is_running(row: Row, since_ms: int) -> bool:
+    return bool(row.is_open) and row.last_ms is not None and row.last_ms >= since_ms
+
+
+def _join(parents: dict[int, int], one: int, other: int) -> None:
+    one, other = _root(parents, one), _root(parents, other)
+    if one != other:
+        parents[one] = other
+
+
+def _root(parents: dict[int, int], row: int) -> int:
+    root = row
+    while (above := parents.setdefault(root, root)) != root:
+        root = above
+    while parents[row] != root:
+        parents[row], row = root, parents[row]
+    return root

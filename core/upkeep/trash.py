@@ -1,0 +1,357 @@
+"""The trash: what was thrown away, for some days within reach, then deleted.
+
+What moves into it at once carries the number of its operation, so it comes back at once.
+"""
+
+import json
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from core import settings
+from core.errors import NotFoundError, RefusedError
+from core.history import tombstones
+from core.history.bodies import VISIBLE
+from core.history.deletion import BEING_DELETED
+from core.history.sessions import sessions_by_id
+from core.store import clock
+from core.types import MessageState, Origin, Progress, Role
+from core.upkeep import emptying, operations
+from core.upkeep.text_sizes import text_bytes
+from core.upkeep.wording import counted
+from core.upkeep_types import Actor, Operation, Report, Trash, TrashItem
+
+IN_TRASH = f"trashed_at_ms IS NOT NULL AND coalesce(trashed_by, 0) <> {BEING_DELETED}"
+"""SQL for sessions that are in the trash and can come back from it."""
+
+_AMONG = "IN (SELECT value FROM json_each(?))"
+_ITEM_SAMPLE = 200  # messages of an item that its bytes are estimated from
+_NAMES_KEPT = 20
+
+# Sessions of subagents and tools have no life of their own: they go where their parent goes.
+_WITH_SUBAGENTS = """
+WITH RECURSIVE family(id) AS (
+  SELECT value FROM json_each(?)
+  UNION
+  SELECT c.id FROM family AS f CROSS JOIN sessions AS p ON p.id = f.id
+  CROSS JOIN sessions AS c ON c.source_id = p.source_id AND c.parent_native_id = p.native_id
+  WHERE c.kind IN ('subagent', 'tool') OR c.relation = 'subagent')
+SELECT id FROM family
+"""
+
+
+def trash_session(db: apsw.Connection, session_id: int, actor: Actor) -> Operation:
+    """Do as `trash_sessions`, for one."""
+    return trash_sessions(db, [session_id], actor)
+
+
+def trash_sessions(db: apsw.Connection, session_ids: Collection[int], actor: Actor) -> Operation:
+    """Move sessions to the trash, in the caller's transaction, and with them their subagents'.
+
+    They are found nowhere from then on, unless the trash is asked for. `undo` takes back all
+    of it at once.
+
+    Raises:
+        NotFoundError: one of them is not in the store, or already in the trash.
+    """
+    chosen = sorted(set(session_ids))
+    there = db.execute(
+        f"SELECT count(*) FROM sessions WHERE trashed_at_ms IS NULL AND id {_AMONG}",
+        (json.dumps(chosen),),
+    ).get
+    if not chosen or there != len(chosen):
+        raise NotFoundError("a session to delete is no longer in the store")
+    operation = operations.begin(db, "trash.sessions", {"sessions": chosen}, actor)
+    every = [row for (row,) in db.execute(_WITH_SUBAGENTS, (json.dumps(chosen),))]
+    receipt: dict[str, object] = dict(move(db, every, operation.id))
+    named = sessions_by_id(db, chosen[:_NAMES_KEPT])
+    receipt["names"] = [named[row].ref for row in chosen[:_NAMES_KEPT]]
+    moved = counted(int(str(receipt["sessions"])), "session")
+    messages = counted(int(str(receipt["messages"])), "message")
+    outcome = f"{moved} with {messages} moved to the trash"
+    operations.finish(db, operation, "succeeded", outcome, receipt)
+    clock.observe(db)
+    return operations.get(db, operation.id)
+
+
+def move(db: apsw.Connection, session_ids: Collection[int], operation_id: int) -> dict[str, int]:
+    """Move sessions to the trash for an operation under way; return how much was moved."""
+    listed = json.dumps(list(session_ids))
+    rows: list[Any] = db.execute(
+        "UPDATE sessions SET trashed_at_ms = ?, trashed_by = ?"
+        f" WHERE trashed_at_ms IS NULL AND id {_AMONG} RETURNING message_count",
+        (clock.now_ms(), operation_id, listed),
+    ).fetchall()
+    return {"sessions": len(rows), "messages": sum(count for (count,) in rows)}
+
+
+def trash_message(db: apsw.Connection, message_id: int, actor: Actor) -> Operation:
+    """Move one message to the trash, in the caller's transaction, wherever it is shown.
+
+    Raises:
+        NotFoundError: it is not in the store, already in the trash, or an earlier text.
+    """
+    gone = (MessageState.TRASHED, MessageState.SUPERSEDED)
+    row = db.execute(
+        "SELECT m.uid, m.session_id, m.state FROM messages AS m WHERE m.id = ?", (message_id,)
+    ).get
+    if row is None or row[2] in gone:
+        raise NotFoundError("this message is no longer in the store")
+    uid, session_id, state = row
+    operation = operations.begin(db, "trash.message", {"message": message_id}, actor)
+    shown_in = _count_in_sessions(db, message_id, MessageState(state), -1)
+    db.execute("UPDATE messages SET state = 'trashed' WHERE id = ?", (message_id,))
+    db.execute(
+        "INSERT INTO trashed_messages(message_id, session_id, state, trashed_at_ms, trashed_by)"
+        " VALUES (?, ?, ?, ?, ?)",
+        (message_id, session_id, state, clock.now_ms(), operation.id),
+    )
+    outcome = f"1 message, shown in {counted(shown_in, 'session')}, moved to the trash"
+    receipt = {"sessions": 0, "messages": 1, "shown_in": shown_in, "names": [uid]}
+    operations.finish(db, operation, "succeeded", outcome, receipt)
+    clock.observe(db)
+    return operations.get(db, operation.id)
+
+
+def restore_sessions(db: apsw.Connection, session_ids: Collection[int], actor: Actor) -> Operation:
+    """Bring sessions back, in the caller's transaction, with the subagents' that went with them.
+
+    Raises:
+        NotFoundError: one of them is not in the trash.
+    """
+    chosen = sorted(set(session_ids))
+    there: list[Any] = db.execute(
+        f"SELECT id, trashed_by FROM sessions WHERE {IN_TRASH} AND id {_AMONG}",
+        (json.dumps(chosen),),
+    ).fetchall()
+    if not chosen or len(there) != len(chosen):
+        raise NotFoundError("a session to restore is not in the trash")
+    operation = operations.begin(db, "trash.restore", {"sessions": chosen}, actor)
+    every = [row for (row,) in db.execute(_WITH_SUBAGENTS, (json.dumps(chosen),))]
+    moved_by = json.dumps(sorted({by for _, by in there if by is not None}))
+    back = db.execute(
+        "UPDATE sessions SET trashed_at_ms = NULL, trashed_by = NULL"
+        f" WHERE {IN_TRASH} AND id {_AMONG} AND (id {_AMONG} OR trashed_by {_AMONG}) RETURNING id",
+        (json.dumps(every), json.dumps(chosen), moved_by),
+    ).fetchall()
+    return _restored(db, operation, len(back), 0)
+
+
+def restore_message(db: apsw.Connection, message_id: int, actor: Actor) -> Operation:
+    """Bring one message back, in the caller's transaction.
+
+    Raises:
+        NotFoundError: it is not in the trash.
+    """
+    operation = operations.begin(db, "trash.restore", {"message": message_id}, actor)
+    if not _bring_back(db, "message_id = ?", message_id):
+        raise NotFoundError("this message is not in the trash")
+    return _restored(db, operation, 0, 1)
+
+
+def undo(db: apsw.Connection, operation_id: int, actor: Actor) -> Operation:
+    """Bring back, in the caller's transaction, what an operation moved, as far as it is there.
+
+    Raises:
+        NotFoundError: there is no such operation, or nothing of it is in the trash any more.
+    """
+    operations.get(db, operation_id)
+    operation = operations.begin(db, "trash.restore", {"operation": operation_id}, actor)
+    back = db.execute(
+        "UPDATE sessions SET trashed_at_ms = NULL, trashed_by = NULL"
+        f" WHERE {IN_TRASH} AND trashed_by = ? RETURNING id",
+        (operation_id,),
+    ).fetchall()
+    messages = _bring_back(db, "trashed_by = ?", operation_id)
+    if not back and not messages:
+        raise NotFoundError(f"nothing of operation {operation_id} is in the trash any more")
+    return _restored(db, operation, len(back), messages)
+
+
+def contents(db: apsw.Connection, limit: int = 200) -> Trash:
+    """Return what the trash holds, the latest first, at most `limit` items.
+
+    Bytes of an item of more than some hundred messages are estimated. Some 50 ms for 100,000
+    sessions in it.
+    """
+    lasts_ms = settings.read(db, settings.TRASH_DAYS) * clock.DAY_MS
+    listed: list[Any] = db.execute(
+        f"SELECT id, NULL, trashed_at_ms, trashed_by FROM sessions WHERE {IN_TRASH}"
+        " UNION ALL SELECT session_id, message_id, trashed_at_ms, trashed_by FROM trashed_messages"
+        " ORDER BY 3 DESC, 2 DESC, 1 DESC LIMIT ?",
+        (limit,),
+    ).fetchall()
+    sessions: list[Any] = db.execute(
+        f"SELECT id, message_count, trashed_at_ms FROM sessions WHERE {IN_TRASH}"
+    ).fetchall()
+    singles, single_bytes, oldest = _singles(db)
+    times = [at_ms for *_, at_ms in sessions] + ([oldest] if oldest is not None else [])
+    return Trash(
+        items=tuple(_items(db, listed, lasts_ms)),
+        total=len(sessions) + singles,
+        messages=sum(count for _, count, _ in sessions) + singles,
+        bytes=text_bytes(db, [(row, count) for row, count, _ in sessions]) + single_bytes,
+        next_expiry_at_ms=min(times) + lasts_ms if times else None,
+        undoable=_undoable(db),
+    )
+
+
+def session_in_trash(db: apsw.Connection, ref: str) -> int:
+    """Return the row of the session of this name that is in the trash.
+
+    Raises:
+        NotFoundError: none is, or several are.
+    """
+    source, _, native_id = ref.partition("/")
+    rows: list[Any] = db.execute(
+        "SELECT s.id FROM sessions AS s JOIN sources AS r ON r.id = s.source_id"
+        f" WHERE s.{IN_TRASH} AND (s.native_id = ?1"
+        " OR (s.native_id = ?2 AND ?3 IN (r.kind, r.kind || '#' || r.id)))",
+        (ref, native_id, source),
+    ).fetchall()
+    if len(rows) != 1:
+        many = "several sessions are" if rows else "no session is"
+        raise NotFoundError(f"{many} in the trash by the name {ref}")
+    return int(rows[0][0])
+
+
+def empty(
+    db: apsw.Connection,
+    actor: Actor,
+    before_ms: int | None = None,
+    sessions: Collection[int] | None = None,
+    messages: Collection[int] | None = None,
+) -> Iterator[Progress | Report]:
+    """Delete what the trash holds, in batches; nothing of it comes back, by no import either.
+
+    All of it, or what was moved there before `before_ms`, or the sessions and messages named.
+    A session goes whole or not at all. The bytes in the store's files go with the next purge.
+    Yields after every transaction, and last a report.
+
+    Raises:
+        RunningError: it is being emptied already.
+        StoreError: the key that keeps deleted things away is damaged; nothing was deleted.
+    """
+    key = tombstones.make_key(Path(db.filename).parent)
+    bounds: dict[str, object] = {"before_ms": before_ms}
+    if sessions is not None or messages is not None:
+        bounds |= {"sessions": sorted(sessions or ()), "messages": sorted(messages or ())}
+    with operations.recorded(db, "trash.empty", bounds, actor) as claim:
+        run = emptying.Emptying(db, key, before_ms, sessions, messages)
+        yield from run.batches()
+        claim.outcome, claim.receipt = run.outcome(), run.receipt()
+    yield Report(run.outcome(), run.receipt())
+
+
+def expire(db: apsw.Connection, actor: Actor) -> Iterator[Progress | Report]:
+    """Delete what has been in the trash for longer than it may stay there; else as `empty`.
+
+    Raises:
+        RefusedError: the machine's clock jumped.
+    """
+    now = clock.now_ms()
+    if doubt := clock.doubt(db, now):
+        raise RefusedError(doubt)
+    before_ms = now - settings.read(db, settings.TRASH_DAYS) * clock.DAY_MS
+    if not emptying.is_any(db, before_ms):
+        yield Report("Nothing in the trash is old enough to be deleted", {"sessions": 0})
+        return
+    yield from empty(db, actor, before_ms)
+
+
+def _restored(db: apsw.Connection, operation: Operation, sessions: int, messages: int) -> Operation:
+    parts = [
+        counted(number, noun)
+        for number, noun in ((sessions, "session"), (messages, "message"))
+        if number
+    ]
+    outcome = f"{' and '.join(parts)} brought back from the trash"
+    receipt = {"sessions": sessions, "messages": messages}
+    operations.finish(db, operation, "succeeded", outcome, receipt)
+    return operations.get(db, operation.id)
+
+
+def _bring_back(db: apsw.Connection, condition: str, value: int) -> int:
+    """Give messages of the trash the state they had; return how many."""
+    rows: list[Any] = db.execute(
+        f"SELECT message_id, state FROM trashed_messages WHERE {condition}", (value,)
+    ).fetchall()
+    for message_id, state in rows:
+        db.execute("UPDATE messages SET state = ? WHERE id = ?", (state, message_id))
+        db.execute("DELETE FROM trashed_messages WHERE message_id = ?", (message_id,))
+        _count_in_sessions(db, message_id, MessageState(state), 1)
+    return len(rows)
+
+
+def _count_in_sessions(db: apsw.Connection, message_id: int, state: MessageState, sign: int) -> int:
+    """Let the sessions that show a message count it, or no longer; return how many they are."""
+    shown: list[Any] = db.execute(
+        "SELECT session_id FROM message_placements WHERE message_id = ?", (message_id,)
+    ).fetchall()
+    if state in VISIBLE:
+        role, origin = db.execute(
+            "SELECT role, origin FROM messages WHERE id = ?", (message_id,)
+        ).get
+        is_turn = role == Role.USER and origin == Origin.HUMAN
+        db.executemany(
+            "UPDATE sessions SET message_count = message_count + ?,"
+            " user_turn_count = user_turn_count + ? WHERE id = ?",
+            [(sign, sign * is_turn, session) for (session,) in shown],
+        )
+    return len(shown)
+
+
+def _items(db: apsw.Connection, listed: Iterable[Any], lasts_ms: int) -> Iterator[TrashItem]:
+    rows = list(listed)
+    sessions = sessions_by_id(db, {row[0] for row in rows})
+    for session_id, message_id, at_ms, operation_id in rows:
+        session = sessions[session_id]
+        uid = size = None
+        if message_id is not None:
+            uid, size = db.execute(f"{_SINGLE} WHERE m.id = ?", (message_id,)).get
+        else:
+            size = text_bytes(db, [(session_id, session.message_count)], _ITEM_SAMPLE)
+        yield TrashItem(
+            session=session.ref,
+            title=session.title,
+            source=session.source,
+            message=uid,
+            messages=session.message_count if message_id is None else 1,
+            bytes=size,
+            trashed_at_ms=at_ms,
+            expires_at_ms=at_ms + lasts_ms,
+            operation_id=operation_id,
+        )
+
+
+def _singles(db: apsw.Connection) -> tuple[int, int, int | None]:
+    """Return how many single messages are in the trash, their bytes, and the earliest time."""
+    found: tuple[int, int, int | None] = db.execute(
+        f"SELECT count(*), coalesce(sum({emptying.SINGLE_BYTES}), 0), min(t.trashed_at_ms)"
+        " FROM trashed_messages AS t JOIN messages AS m ON m.id = t.message_id"
+    ).get
+    return found
+
+
+def _undoable(db: apsw.Connection) -> int | None:
+    """Return the latest operation of which everything it moved is still in the trash."""
+    rows: list[Any] = db.execute(
+        "SELECT trashed_by, sum(is_session), sum(NOT is_session) FROM"
+        f" (SELECT trashed_by, 1 AS is_session FROM sessions WHERE {IN_TRASH}"
+        " UNION ALL SELECT trashed_by, 0 FROM trashed_messages)"
+        " WHERE trashed_by IS NOT NULL GROUP BY trashed_by ORDER BY trashed_by DESC"
+    ).fetchall()
+    for operation_id, sessions, messages in rows:
+        try:
+            receipt = operations.get(db, operation_id).receipt
+        except NotFoundError:
+            continue
+        moved = receipt.get("sessions", 0)
+        if sessions == moved and (sessions or messages):
+            return int(operation_id)
+    return None
+
+
+_SINGLE = f"SELECT m.uid, {emptying.SINGLE_BYTES} FROM messages AS m"
