@@ -136,7 +136,7 @@ class Facts(QWidget):
 
     def show_runs(self, runs: Sequence[tuple[str, bool]], ink: str = "") -> None:
         """Show (words, is bold) one after the other."""
-        shown = tuple((visible(words), bold) for words, bold in runs if words)
+        shown = tuple((_shown(words), bold) for words, bold in runs if words)
         if shown == self._runs and ink in ("", self._ink):
             return
         before = self.text()
@@ -205,6 +205,11 @@ class Facts(QWidget):
             heights.append(line.height())
         layout.endLayout()
         return heights
+
+
+def _shown(words: str) -> str:
+    """Return words without control characters; their lines stay lines."""
+    return "\u2028".join(visible(line) for line in words.split("\n"))
 
 
 class PathText(Text):
