@@ -21,6 +21,7 @@ from app.controllers.filters import FilterController
 from app.controllers.imports import ImportController
 from app.controllers.navigation import NavigationController, Place
 from app.controllers.saved import SavedController
+from app.controllers.scheduler import SchedulerController
 from app.controllers.search import SearchController
 from app.controllers.sessions import SessionsController
 from app.controllers.status import StatusController
@@ -36,7 +37,7 @@ from app.views.main_window import MainWindow, Models
 from app.views.path_facts import Fact, import_facts
 from core import paths
 from core.errors import CoreError, NotFoundError
-from core.history.sessions import session_by_id
+from core.history.sessions import kept_session
 from core.index import tokenizer
 from core.store.store import Store
 from core.types import StoreStatus
@@ -74,10 +75,12 @@ class Program(QObject):
             library = await asyncio.to_thread(tokenizer.locate)
             self.store = await Store.open(self._profile, tokenizer=library)
             self._build(self.store)
+            await self.scheduler.prepare()
             await self._show_first(self.store)
         except CoreError as error:
             self._show_failure(error)
             return False
+        self.scheduler.start()
         return True
 
     async def stop(self) -> None:
@@ -111,6 +114,7 @@ class Program(QObject):
         self.imports = ImportController(store, window, self.dialogs, tasks)
         self.status = StatusController(store, window, tasks)
         self.backfill = BackfillController(store, window, tasks)
+        self.scheduler = SchedulerController(store, window, tasks)
         window.models.recent.replace(state.recent())
         window.first_run.show_store(str(store.path))
         self._connect()
@@ -122,6 +126,7 @@ class Program(QObject):
         self.filters.changed.connect(self.sessions.refresh)
         self.status.changed.connect(self._on_store_changed)
         self.status.read.connect(self.backfill.consider)
+        self.status.changed.connect(self.scheduler.wake)
         self.imports.progressed.connect(self._on_import_progressed)
         self.imports.finished.connect(self._on_import_finished)
         self.window.first_run.sessions_asked.connect(self._on_sessions_asked)
@@ -155,7 +160,7 @@ class Program(QObject):
         if not _ROW_ID.fullmatch(last):
             return
         with suppress(NotFoundError):
-            session = await store.read(session_by_id, int(last))
+            session = await store.read(kept_session, int(last))
             self.window.sessions_view.select_session(session.id)
             self.navigation.open(Place(session.id))
 

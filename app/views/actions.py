@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, QObject
+from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, QObject, Qt
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence, QShortcut
 from PySide6.QtWidgets import QMenu, QMenuBar
 
@@ -34,6 +34,8 @@ SPECS = (
     Spec("add_folder", _FILE, QT_TRANSLATE_NOOP("actions", "Add f&older…")),
     Spec(SEPARATOR, _FILE, ""),
     Spec("quit", _FILE, QT_TRANSLATE_NOOP("actions", "&Quit"), ("Ctrl+Q",)),
+    Spec("undo", _EDIT, QT_TRANSLATE_NOOP("actions", "&Undo"), ("Ctrl+Z",)),
+    Spec(SEPARATOR, _EDIT, ""),
     Spec("find", _EDIT, QT_TRANSLATE_NOOP("actions", "&Find in conversation"), ("Ctrl+F",)),
     Spec("find_next", _EDIT, QT_TRANSLATE_NOOP("actions", "&Next match"), ("F3", "Ctrl+G")),
     Spec(
@@ -71,6 +73,17 @@ SPECS = (
     Spec(SEPARATOR, _SESSION, ""),
     Spec("opening", _SESSION, QT_TRANSLATE_NOOP("actions", "&Opening"), ("Ctrl+Home",)),
     Spec("resolution", _SESSION, QT_TRANSLATE_NOOP("actions", "&Resolution"), ("Ctrl+End",)),
+    Spec(SEPARATOR, _SESSION, ""),
+    Spec("pin", _SESSION, QT_TRANSLATE_NOOP("actions", "P&in or unpin"), ("Ctrl+D",)),
+    Spec("archive", _SESSION, QT_TRANSLATE_NOOP("actions", "&Archive or unarchive")),
+    Spec(SEPARATOR, _SESSION, ""),
+    Spec("trash", _SESSION, QT_TRANSLATE_NOOP("actions", "Move to the &trash"), ("Delete",)),
+    Spec(
+        "trash_message",
+        _SESSION,
+        QT_TRANSLATE_NOOP("actions", "Move this &message to the trash"),
+    ),
+    Spec("show_trash", _SESSION, QT_TRANSLATE_NOOP("actions", "&Show the trash")),
     Spec(
         "search",
         _SEARCH,
@@ -107,6 +120,9 @@ class Actions(QObject):
         for name in _THEMES:
             self._actions[name].setCheckable(True)
             self.themes.addAction(self._actions[name])
+        # Delete belongs to the list that has the focus, and to fields of text.
+        self._actions["trash"].setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        self._actions["undo"].setEnabled(False)
         self._actions["quit"].setMenuRole(QAction.MenuRole.QuitRole)
         self._actions["about"].setMenuRole(QAction.MenuRole.AboutRole)
 

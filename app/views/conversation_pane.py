@@ -15,6 +15,7 @@ from app.views.parts import Text
 from app.views.rail import Rail
 from app.views.transcript_text import selected_text
 from app.views.transcript_view import TranscriptView
+from app.views.undo_bar import UndoBar
 
 FOLD_BELOW_PX = 1180
 _TOLD_MS = 2_500
@@ -37,6 +38,7 @@ class ConversationPane(QWidget):
         self.transcript = TranscriptView()
         self.link_bar = LinkBar()
         self.message_bar = MessageBar()
+        self.undo_bar = UndoBar()
         self.rail = Rail()
         self.outline_model = OutlineModel()
         self.outline = OutlineView(self.outline_model)
@@ -55,6 +57,7 @@ class ConversationPane(QWidget):
         column.addWidget(self.transcript, 1)
         column.addWidget(self._told)
         column.addWidget(self.link_bar)
+        column.addWidget(self.undo_bar)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(0)

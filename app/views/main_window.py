@@ -35,6 +35,7 @@ from app.views.search_bar import SearchBar
 from app.views.sessions_view import SessionsView
 from app.views.sheets import AboutSheet, ShortcutSheet
 from app.views.status_bar import StatusBar
+from app.views.undo_bar import UndoBar
 
 _MINIMUM = (960, 600)
 _DEFAULT = (1440, 900)
@@ -92,6 +93,7 @@ class MainWindow(QMainWindow):
         self.nothing_open = EmptyState()
         self.first_run = FirstRunView(models.sources)
         self.status_bar = StatusBar()
+        self.list_undo, self.page_undo = UndoBar(), UndoBar()
         self._may_close = False
         self._build()
         self._connect()
@@ -106,7 +108,13 @@ class MainWindow(QMainWindow):
             self.right.addWidget(page)
         self.splitter = QSplitter(Qt.Orientation.Horizontal, handleWidth=1)
         self.splitter.setChildrenCollapsible(False)
-        self.splitter.addWidget(self.lists)
+        left = QWidget()
+        foot = QVBoxLayout(left)
+        foot.setContentsMargins(0, 0, 0, 0)
+        foot.setSpacing(0)
+        foot.addWidget(self.lists, 1)
+        foot.addWidget(self.list_undo)
+        self.splitter.addWidget(left)
         self.splitter.addWidget(self.right)
         self.splitter.setStretchFactor(1, 1)
         self.splitter.setSizes([_LIST_WIDTH - 1, _DEFAULT[0] - _LIST_WIDTH])
@@ -120,6 +128,7 @@ class MainWindow(QMainWindow):
         for part in (self.search_bar, self.path_bar, self.message_bar):
             column.addWidget(part)
         column.addWidget(self.pages, 1)
+        column.addWidget(self.page_undo)
         column.addWidget(self.status_bar)
         self.setCentralWidget(central)
         self.completion_popup = CompletionPopup(self.search_bar.field, central)

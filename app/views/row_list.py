@@ -79,12 +79,17 @@ class RowList(QListView):
 
     def _open_current(self) -> None:
         index = self.currentIndex()
-        if index.isValid():
+        if index.isValid() and not self._is_choosing():
             self.row_opened.emit(index)
 
     def _on_clicked(self, index: QModelIndex) -> None:
         self._rest.stop()
-        self.row_opened.emit(index)
+        if not self._is_choosing():
+            self.row_opened.emit(index)
+
+    def _is_choosing(self) -> bool:
+        """Tell whether several rows are chosen: none of them is meant to be opened."""
+        return len(self.selectionModel().selectedRows()) > 1
 
     def _on_theme_changed(self) -> None:
         self.scheduleDelayedItemsLayout()

@@ -1,7 +1,8 @@
 """The sessions, newest day first, beside an agenda of days."""
 
-from PySide6.QtCore import QModelIndex, QRect, Signal
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import QItemSelectionModel, QModelIndex, QRect, Qt, Signal
+from PySide6.QtGui import QAction, QContextMenuEvent
+from PySide6.QtWidgets import QAbstractItemView, QMenu, QWidget
 
 from app.models.sessions import SessionsModel
 from app.views import painting
@@ -23,7 +24,10 @@ class SessionsView(RowList):
         super().__init__(self.tr("Conversations"), parent)
         self._model = model
         self._kept: tuple[int, int] | None = None
+        self._kept_choice: set[int] = set()
+        self.menu_actions: tuple[QAction, ...] = ()
         self.setModel(model)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setItemDelegate(SessionDelegate(self))
         self.row_opened.connect(self._on_row_opened)
         model.modelAboutToBeReset.connect(self._keep_place)
@@ -32,6 +36,25 @@ class SessionsView(RowList):
     def current_session(self) -> Session | None:
         """Return the session the list stands on."""
         return self._model.session(self.currentIndex().row())
+
+    def chosen_sessions(self) -> list[Session]:
+        """Return the sessions that are chosen, from the top."""
+        rows = sorted(index.row() for index in self.selectionModel().selectedRows())
+        found = (self._model.session(row) for row in rows)
+        return [each for each in found if each is not None]
+
+    def neighbour_of_choice(self) -> Session | None:
+        """Return the session to stand on when those chosen are gone: the next, else the one before.
+
+        None when all that are loaded are chosen.
+        """
+        rows = {index.row() for index in self.selectionModel().selectedRows()}
+        if not rows:
+            return None
+        below = range(max(rows) + 1, self._model.rowCount())
+        inside = range(max(rows), -1, -1)
+        row = next((n for n in (*below[:1], *inside) if n not in rows), -1)
+        return self._model.session(row)
 
     def select_session(self, session_id: int) -> bool:
         """Stand on a session without opening it; returns False when it is not loaded."""
@@ -47,6 +70,7 @@ class SessionsView(RowList):
 
     def _keep_place(self) -> None:
         session = self.current_session()
+        self._kept_choice = {each.id for each in self.chosen_sessions()}
         self._kept = None
         if session is not None:
             self._kept = (session.id, self.visualRect(self.currentIndex()).top())
@@ -61,13 +85,31 @@ class SessionsView(RowList):
             return
         self._silent = True
         self.setCurrentIndex(self._model.index(row))
+        if len(self._kept_choice) > 1:
+            self._choose_again()
         self._silent = False
         if 0 <= top < self.viewport().height():
             self.executeDelayedItemsLayout()
             bar = self.verticalScrollBar()
             bar.setValue(bar.value() + self.visualRect(self.currentIndex()).top() - top)
 
+    def _choose_again(self) -> None:
+        select = QItemSelectionModel.SelectionFlag.Select
+        for session_id in self._kept_choice:
+            row = self._model.row_of(session_id)
+            if row >= 0:
+                self.selectionModel().select(self._model.index(row), select)
+
     # QListView
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Offer what can be done with the sessions chosen."""
+        if not self.chosen_sessions() or not self.menu_actions:
+            return
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.addActions(self.menu_actions)
+        menu.popup(event.globalPos())
 
     def scrollContentsBy(self, dx: int, dy: int) -> None:
         super().scrollContentsBy(dx, dy)

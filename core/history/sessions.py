@@ -99,6 +99,18 @@ def session_by_id(db: apsw.Connection, session_id: int) -> Session:
     return _session(row)
 
 
+def kept_session(db: apsw.Connection, session_id: int) -> Session:
+    """Return the session of a row, unless it is in the trash.
+
+    Raises:
+        NotFoundError: it is gone, or in the trash.
+    """
+    row = db.execute(f"{_SELECT} WHERE s.id = ? AND s.trashed_at_ms IS NULL", (session_id,)).get
+    if row is None:
+        raise NotFoundError("this session is not in the store, or in its trash")
+    return _session(row)
+
+
 def sessions_by_id(db: apsw.Connection, ids: Collection[int]) -> dict[int, Session]:
     """Return the sessions of these rows by their row; those that are gone are left out.
 
