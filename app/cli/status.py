@@ -60,6 +60,12 @@ def index_as_json(index: IndexStatus) -> dict[str, Any]:
         "todo": index.todo,
         "cursor": index.cursor,
         "last_moved_at_ms": index.last_moved_at_ms,
+        "rate_rows_s": None if index.rate_rows_s is None else round(index.rate_rows_s, 1),
+        "eta_s": None if index.eta_s is None else round(index.eta_s),
+        "paused": index.paused,
+        "stuck": index.stuck,
+        "queued": index.queued,
+        "worker": index.worker,
         "reason": index.reason,
     }
 
@@ -73,6 +79,12 @@ def tokenizer_as_json(found: TokenizerStatus) -> dict[str, Any]:
         "fingerprint": found.fingerprint,
         "version": found.version,
         "reason": found.reason,
+        "state": found.state,
+        "next_step": found.next_step,
+        "built_for": found.built_for,
+        "sha256": found.sha256,
+        "load_ms": None if found.load_ms is None else round(found.load_ms, 2),
+        "sqlite_version": found.sqlite_version,
     }
 
 

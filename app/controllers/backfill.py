@@ -3,7 +3,6 @@
 import time
 from contextlib import aclosing
 
-import apsw
 from PySide6.QtCore import QObject
 
 from app import formatting
@@ -14,7 +13,7 @@ from app.views.main_window import MainWindow
 from core.errors import CoreError
 from core.index import backfill, state
 from core.store.store import Store
-from core.types import INDEX_NAMES, IndexName, Progress, StoreStatus
+from core.types import IndexName, Progress, StoreStatus
 
 
 class BackfillController(QObject):
@@ -28,12 +27,12 @@ class BackfillController(QObject):
         """Begin when an index of `status` is not whole and nothing else writes much."""
         idle = not self._tasks.running("import") and not self._tasks.running("backfill")
         writable = self._store.read_only_reason is None
-        if idle and writable and not all(each.ready for each in status.indexes):
+        if idle and writable and not all(each.state == "ready" for each in status.indexes):
             self._tasks.start("backfill", self._run())
 
     async def _run(self) -> None:
         try:
-            names = await self._store.read(_unfinished)
+            names = await self._store.read(backfill.unfinished)
             for name in names:
                 await self._run_one(name)
         except CoreError as error:
@@ -44,7 +43,7 @@ class BackfillController(QObject):
 
     async def _run_one(self, name: IndexName) -> None:
         pace = Pace(time.monotonic())
-        steps = backfill.run(self._store, state.new_holder(), (name,))
+        steps = backfill.run(self._store, state.new_holder(), (name,), waits=True)
         async with aclosing(steps) as batches:
             async for progress in batches:
                 pace.note(time.monotonic(), progress.done, progress.done)
@@ -62,10 +61,3 @@ class BackfillController(QObject):
         left_s = pace.left_s(total) if fraction < 1 else None
         left = "" if left_s is None else formatting.remaining(left_s)
         self._window.status_bar.show_job(names[name], fraction, formatting.percent(fraction), left)
-
-
-def _unfinished(db: apsw.Connection) -> tuple[IndexName, ...]:
-    """Return the indexes that this process can bring further, unless the user stopped it."""
-    if backfill.is_paused(db):
-        return ()
-    return tuple(name for name in INDEX_NAMES if backfill.needs_work(db, name))

@@ -1,14 +1,14 @@
 """Who works on an index, and how far it has come."""
 
-import os
 import time
 import uuid
 from typing import Any
 
 import apsw
 
+from core.store import liveness
 from core.store.attachment import attach, detach
-from core.store.index_state import HEARTBEAT_MS, is_heard_of, statuses
+from core.store.index_state import HEARTBEAT_MS, is_alive, statuses
 from core.types import IndexName
 
 __all__ = [
@@ -26,8 +26,8 @@ __all__ = [
 
 
 def new_holder() -> str:
-    """Return a name for one run of the backfill, different from every other's."""
-    return f"{os.getpid()}-{uuid.uuid4().hex[:12]}"
+    """Return a name for one run of the backfill in this process, different from every other's."""
+    return f"{liveness.holder()}/{uuid.uuid4().hex[:12]}"
 
 
 def claim(db: apsw.Connection, holder: str) -> bool:
@@ -52,10 +52,9 @@ def is_held_by_another(db: apsw.Connection, holder: str) -> bool:
     """Tell whether somebody else who lives works on the indexes."""
     now = time.time_ns() // 1_000_000
     found: Any = db.execute(
-        "SELECT heartbeat_at_ms FROM index_state WHERE holder <> ? AND holder IS NOT NULL",
-        (holder,),
+        "SELECT holder, heartbeat_at_ms FROM index_state WHERE holder <> ?", (holder,)
     ).fetchall()
-    return any(is_heard_of(heartbeat, now) for (heartbeat,) in found)
+    return any(is_alive(other, heartbeat, now) for other, heartbeat in found)
 
 
 def release(db: apsw.Connection, holder: str) -> None:

@@ -7,7 +7,7 @@ import apsw
 
 from core import settings
 from core.errors import SettingError
-from core.store import attachment
+from core.store import attachment, liveness
 from core.store.connection import tokenizer_fingerprint
 from core.store.indexes import CJK, INDEXES, Index, table_exists
 from core.types import IndexName, IndexStatus
@@ -65,9 +65,15 @@ def paused_names(db: apsw.Connection) -> frozenset[IndexName]:
     return frozenset(name for name in INDEXES if name in names)
 
 
-def is_heard_of(heartbeat_at_ms: int | None, now_ms: int) -> bool:
-    """Tell whether a holder lives, by when it was heard of last; the future tells nothing."""
-    return heartbeat_at_ms is not None and abs(now_ms - heartbeat_at_ms) <= HEARTBEAT_MS
+def is_alive(holder: str, heartbeat_at_ms: int | None, now_ms: int) -> bool:
+    """Tell whether who holds the work is there to do it.
+
+    A process that is gone is not. Else it is by when it was heard of last, for one that lives
+    may have left its work; a heartbeat from the future is of a clock that was set back.
+    """
+    if heartbeat_at_ms is None or abs(now_ms - heartbeat_at_ms) > HEARTBEAT_MS:
+        return False
+    return liveness.is_alive(holder.partition("/")[0]) is not False
 
 
 def _around(db: apsw.Connection) -> _Around:
@@ -84,10 +90,9 @@ def _around(db: apsw.Connection) -> _Around:
         paused = paused_names(db)
     except SettingError:  # told to whoever sets it or starts the backfill; this answers all else
         paused = frozenset()
-    is_alive = holder is not None and is_heard_of(heartbeat, now_ms)
     still_ms = 0 if moved is None else now_ms - moved
     return _Around(
-        worker=_process(holder) if holder is not None and is_alive else None,
+        worker=_process(holder) if holder and is_alive(holder, heartbeat, now_ms) else None,
         paused=paused,
         is_still=still_ms > (STUCK_ALONE_MS if holder is None else STUCK_MS),
         now_ms=now_ms,
@@ -96,7 +101,7 @@ def _around(db: apsw.Connection) -> _Around:
 
 def _process(holder: str) -> int | None:
     """Return the process of a holder, from its name as `core.index.state` makes it."""
-    number = holder.partition("-")[0]
+    number = holder.partition(".")[0]
     return int(number) if number.isdecimal() else None
 
 
