@@ -7,6 +7,7 @@ from PySide6.QtGui import (
     QGuiApplication,
     QPainter,
     QPaintEvent,
+    QResizeEvent,
     QTextCharFormat,
     QTextLayout,
     QTextOption,
@@ -36,6 +37,10 @@ class Card(QFrame):
         self.setAccessibleName(title)
         self.title = Text(title, "head")
         self.message = CardMessage()
+        gap = QWidget()
+        gap.setFixedHeight(10)
+        gap.hide()
+        self.message.shown.connect(gap.setVisible)
         self.place = QHBoxLayout()
         self.place.setSpacing(8)
         head = QHBoxLayout()
@@ -56,6 +61,7 @@ class Card(QFrame):
         whole.setSpacing(0)
         whole.addWidget(row)
         whole.addWidget(self.message)
+        whole.addWidget(gap)
         whole.addLayout(self.column, 1)
 
 
@@ -64,9 +70,11 @@ class CardMessage(QFrame):
 
     Signals:
         action_pressed: the action named in `show_notice` was pressed; carries its key.
+        shown: it came, or went; carries which.
     """
 
     action_pressed = Signal(str)
+    shown = Signal(bool)
 
     def __init__(self) -> None:
         super().__init__()
@@ -118,6 +126,10 @@ class CardMessage(QFrame):
         """Return what is shown, or None."""
         return None if self.isHidden() else self._notice
 
+    def setVisible(self, visible: bool) -> None:
+        super().setVisible(visible)
+        self.shown.emit(visible)
+
     def _on_copy(self) -> None:
         if self._notice is not None:
             QGuiApplication.clipboard().setText(self._notice.details)
@@ -130,9 +142,8 @@ class Facts(QWidget):
         super().__init__()
         self._step, self._ink, self._pitch = step, ink, pitch
         self._runs: tuple[tuple[str, bool], ...] = ()
-        policy = QSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-        policy.setHeightForWidth(True)
-        self.setSizePolicy(policy)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.setFixedHeight(pitch)
 
     def show_runs(self, runs: Sequence[tuple[str, bool]], ink: str = "") -> None:
         """Show (words, is bold) one after the other."""
@@ -143,7 +154,7 @@ class Facts(QWidget):
         self._runs, self._ink = shown, ink or self._ink
         self.setAccessibleName(self.text())
         if self.text() != before:
-            self.updateGeometry()
+            self._fit()
         self.update()
 
     def show_words(self, words: str, ink: str = "") -> None:
@@ -154,18 +165,18 @@ class Facts(QWidget):
         """Return what is shown."""
         return "".join(words for words, _ in self._runs)
 
-    def hasHeightForWidth(self) -> bool:
-        return True
+    def _fit(self) -> None:
+        """Be as high as the lines need at this width: nested layouts ask for it too late."""
+        lines = self._lines(self._layout(), self.width())
+        self.setFixedHeight(max(1, len(lines)) * self._pitch)
 
-    def heightForWidth(self, width: int) -> int:
-        return max(1, len(self._lines(self._layout(), width))) * self._pitch
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if event.size().width() != event.oldSize().width():
+            self._fit()
 
     def sizeHint(self) -> QSize:
-        width = self.width() if self.testAttribute(Qt.WidgetAttribute.WA_Resized) else 360
-        return QSize(width, self.heightForWidth(width))
-
-    def minimumSizeHint(self) -> QSize:
-        return QSize(40, self._pitch)
+        return QSize(200, self.height())
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)

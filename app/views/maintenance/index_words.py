@@ -118,11 +118,11 @@ def facts(shown: IndexShown) -> Runs:
 def reason(shown: IndexShown) -> Runs:
     """Return in words why an index is not whole and what goes on meanwhile; () for nothing."""
     status = shown.status
-    why = _sentence(status.reason)
+    why = sentence(status.reason)
     if shown.is_damaged and shown.verified is not None:
         at = tr("Found %1:").replace("%1", formatting.clock(shown.verified.at_ms))
         meanwhile = tr("Searches go other ways and say so; the messages themselves are whole.")
-        return ((f"{at} ", True), (f"{_sentence(shown.verified.words)} {meanwhile}", False))
+        return ((f"{at} ", True), (f"{sentence(shown.verified.words)} {meanwhile}", False))
     if status.state == "detached":
         queued = formatting.counted(
             status.queued,
@@ -194,9 +194,11 @@ def tr(text: str) -> str:
     return QCoreApplication.translate(_CONTEXT, text)
 
 
-def _sentence(words: str) -> str:
+def sentence(words: str) -> str:
     """Return words of the core as a sentence."""
     words = words.strip()
     if not words:
         return ""
+    if any(sign in words.split()[0] for sign in "./_"):  # a name, which is as it is
+        return words + ("" if words.endswith(".") else ".")
     return words[0].upper() + words[1:] + ("" if words.endswith(".") else ".")

@@ -72,7 +72,7 @@ class IndexRow(QWidget):
         self._head.addWidget(self._buttons)
         self._foot = QHBoxLayout()
         column = QVBoxLayout(self)
-        column.setContentsMargins(0, 10, 0, 14)
+        column.setContentsMargins(0, 10, 0, 12)
         column.setSpacing(0)
         column.addLayout(self._head)
         column.addSpacing(7)
@@ -80,6 +80,7 @@ class IndexRow(QWidget):
         column.addSpacing(6)
         column.addWidget(self.facts)
         column.addWidget(self.reason)
+        column.addSpacing(2)
         column.addWidget(self.plot)
         column.addLayout(self._foot)
 

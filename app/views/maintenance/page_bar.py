@@ -1,7 +1,7 @@
 """The bar of the maintenance page, where the path bar is else: way back, state, store, report."""
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy
 
 from app import theme
 from app.views.maintenance.card import PathText
@@ -36,6 +36,7 @@ class PageBar(QFrame):
         self._dot = Dot()
         self.meanwhile = ElidedText("", "ui", "text2")
         self.path = PathText(ink="text2")
+        self.path.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.path.setFixedWidth(_PATH_WIDTH)
         self.report = Button(self.tr("Copy report"), "small")
         upright = QFrame()

@@ -97,8 +97,9 @@ class SizeBar(QWidget):
 def _fill(painter: QPainter, part: Part, box: QRect) -> None:
     if part.ink == "hatched":
         hatch(painter, box)
-    elif part.ink == "outline":
+    elif part.ink in ("outline", "tint2"):
         painter.fillRect(box, theme.color("bar"))
-        painter.fillRect(box.adjusted(1, 1, -1, -1), theme.color("track"))
+        inside = "track" if part.ink == "outline" else part.ink
+        painter.fillRect(box.adjusted(1, 1, -1, -1), theme.color(inside))
     else:
         painter.fillRect(box, theme.color(part.ink))

@@ -84,17 +84,20 @@ class StoreCard(Card):
         self.erase = Link(self.tr("Erase now…"), "caption")
         self._waiting = QWidget()
         self.running = RunningLine()
+        self.backups = Facts()
+        self.prove = Link(self.tr("Prove restore"), "caption")
+        self._backups = QWidget()
         self.foot = Facts()
         self.buttons = {
             "check": Button(self.tr("Full check"), "small", "verify"),
             "backup": Button(self.tr("Back up"), "small", "copy"),
-            "prove": Button(self.tr("Prove restore"), "small", "undo"),
             "optimize": Button(self.tr("Optimise"), "small"),
             "compact": Button(self.tr("Compact…"), "small"),
             "repair": Button(self.tr("Repair indexes"), "small", "rebuild"),
             "salvage": Button(self.tr("Salvage…"), "small", "rebuild"),
         }
         self._build()
+        self.prove.clicked.connect(lambda: self.asked.emit("prove"))
         for name, button in self.buttons.items():
             button.clicked.connect(lambda _=False, name=name: self.asked.emit(name))
         self.erase.clicked.connect(lambda: self.asked.emit("erase"))
@@ -110,6 +113,11 @@ class StoreCard(Card):
         waiting.setSpacing(8)
         waiting.addWidget(self.waiting, 1)
         waiting.addWidget(self.erase)
+        backups = QHBoxLayout(self._backups)
+        backups.setContentsMargins(0, 0, 0, 0)
+        backups.setSpacing(8)
+        backups.addWidget(self.backups, 1)
+        backups.addWidget(self.prove)
         buttons = Flow()
         for button in self.buttons.values():
             buttons.addWidget(button)
@@ -122,6 +130,7 @@ class StoreCard(Card):
         column.addWidget(self.damage)
         column.addWidget(self._waiting)
         column.addWidget(self.running)
+        column.addWidget(self._backups)
         column.addWidget(self.foot)
         column.addSpacing(8)
         column.addLayout(buttons)
@@ -137,8 +146,10 @@ class StoreCard(Card):
         self._waiting.setVisible(bool(words))
         self.waiting.show_words(words)
         self.running.show_running(shown.running)
+        words = store_words.backups(shown)
+        self._backups.setVisible(bool(words))
+        self.backups.show_words(words)
         lines = (
-            store_words.backups(shown),
             store_words.room(shown.sizes),
             store_words.others(shown.elsewhere),
         )
@@ -156,5 +167,5 @@ class StoreCard(Card):
                 button.setVisible(bool(shown.damage))
             elif name != "check":
                 button.setVisible(not shown.damage)
-        self.buttons["prove"].setEnabled(is_free and shown.snapshots > 0)
+        self.prove.setEnabled(is_free)
         self.erase.setEnabled(is_free)

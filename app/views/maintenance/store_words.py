@@ -12,8 +12,8 @@ from app.views.maintenance.size_bar import Part
 from core.upkeep_types import Erasure, OpenElsewhere, StoreSizes
 
 _CONTEXT = "store"
-_INKS = ("fill", "s2", "s3", "bar")
-_SHOWN = 5
+_INKS = ("fill", "s2", "s3", "tint2")
+_SHOWN = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +134,9 @@ def others(elsewhere: Sequence[OpenElsewhere] | None) -> str:
     found = [each for each in elsewhere if not each.is_us]
     if not found:
         return tr("Open in no other program.")
-    names = ", ".join(_program(each) for each in found[:3])
+    names = "; ".join(_program(each) for each in found[:3])
     if len(found) > 3:
-        names += ", …"
+        names += "; …"
     words = formatting.counted(
         len(found), tr("Also open in %1 program (%2)."), tr("Also open in %1 programs (%2).")
     )

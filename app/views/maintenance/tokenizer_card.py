@@ -17,9 +17,10 @@ from PySide6.QtWidgets import (
 from app import formatting, theme
 from app.text_ranges import visible
 from app.views.maintenance.card import Card, Facts, PathText
-from app.views.maintenance.index_words import when
+from app.views.maintenance.index_words import sentence, when
 from app.views.maintenance.split_tiles import Split, SplitTiles
 from app.views.parts import Badge, Button, IconButton, Text, rule
+from app.views.source_delegate import short_path
 from core.types import TokenizerStatus
 
 PROBE = "电影订阅成功"
@@ -107,8 +108,10 @@ class TokenizerCard(Card):
         help_column.setSpacing(6)
         help_column.addWidget(self.reason)
         help_column.addLayout(help_row)
-        help_column.addWidget(self.build)
-        self.build.setSizePolicy(self.check.sizePolicy())
+        build = QHBoxLayout()
+        build.addWidget(self.build)
+        build.addStretch(1)
+        help_column.addLayout(build)
         field = QHBoxLayout()
         field.setSpacing(8)
         label = Text(self.tr("Split this text"), "caption", "text2")
@@ -172,7 +175,7 @@ class TokenizerCard(Card):
         self.version.setText(name + checked)
         self._show_help(shown)
         self._path = status.path or ""
-        self.found.show_path(self._path, self._path or self.tr("nowhere"))
+        self.found.show_path(self._path, short_path(self._path) or self.tr("nowhere"))
         machine = ", ".join(
             filter(
                 None, (status.built_for, f"SQLite {shown.sqlite_version}" if status.loads else "")
@@ -203,7 +206,7 @@ class TokenizerCard(Card):
         status = shown.status
         runs: list[tuple[str, bool]] = []
         if status.state != "verified":
-            runs = [(_sentence(status.reason), False), (_sentence(status.next_step), True)]
+            runs = [(sentence(status.reason), False), (sentence(status.next_step), True)]
             words = self.tr("Until then Chinese, Japanese and Korean are searched by slower paths.")
             runs.append((words, False))
         elif shown.is_restart_needed:
@@ -278,8 +281,3 @@ def short_digest(digest: str | None) -> str:
 
 def _copy(text: str) -> None:
     QGuiApplication.clipboard().setText(text)
-
-
-def _sentence(words: str) -> str:
-    words = words.strip()
-    return words and words[0].upper() + words[1:] + ("" if words.endswith(".") else ".")
