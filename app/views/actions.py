@@ -26,6 +26,7 @@ _VIEW = QT_TRANSLATE_NOOP("actions", "&View")
 _SESSION = QT_TRANSLATE_NOOP("actions", "S&ession")
 _SEARCH = QT_TRANSLATE_NOOP("actions", "&Search")
 _GO = QT_TRANSLATE_NOOP("actions", "&Go")
+_MAINTENANCE = QT_TRANSLATE_NOOP("actions", "&Maintenance")
 _HELP = QT_TRANSLATE_NOOP("actions", "&Help")
 
 SPECS = (
@@ -104,6 +105,12 @@ SPECS = (
     Spec("clear_recent", _SEARCH, QT_TRANSLATE_NOOP("actions", "Clear &recent searches")),
     Spec("back", _GO, QT_TRANSLATE_NOOP("actions", "&Back"), ("Alt+Left",)),
     Spec("forward", _GO, QT_TRANSLATE_NOOP("actions", "&Forward"), ("Alt+Right",)),
+    Spec("maintenance", _MAINTENANCE, QT_TRANSLATE_NOOP("actions", "&Show or leave"), ("Ctrl+M",)),
+    Spec(SEPARATOR, _MAINTENANCE, ""),
+    Spec("verify_all", _MAINTENANCE, QT_TRANSLATE_NOOP("actions", "&Verify all indexes")),
+    Spec("full_check", _MAINTENANCE, QT_TRANSLATE_NOOP("actions", "&Full check")),
+    Spec("back_up", _MAINTENANCE, QT_TRANSLATE_NOOP("actions", "&Back up now")),
+    Spec("copy_report", _MAINTENANCE, QT_TRANSLATE_NOOP("actions", "&Copy report")),
     Spec("shortcuts", _HELP, QT_TRANSLATE_NOOP("actions", "&Keyboard shortcuts"), ("F1",)),
     Spec("about", _HELP, QT_TRANSLATE_NOOP("actions", "&About Backscroll")),
 )

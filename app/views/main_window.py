@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QGuiApplication
+from PySide6.QtCore import QEvent, QKeyCombination, Qt, Signal
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import (
     QApplication,
     QMainWindow,
@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QVBoxLayout,
     QWidget,
 )
+from shiboken6 import isValid
 
 from app.models.hits import HitsModel
 from app.models.recent import RecentModel
@@ -26,6 +27,7 @@ from app.views.conversation_pane import ConversationPane
 from app.views.empty_state import ZeroHitsView
 from app.views.first_run import FirstRunView
 from app.views.hits_view import HitsView
+from app.views.maintenance.page import MaintenancePage
 from app.views.message_bar import MessageBar
 from app.views.page import EmptyState
 from app.views.path_bar import PathBar
@@ -66,10 +68,12 @@ class MainWindow(QMainWindow):
     Signals:
         close_asked: the window should close, as soon as what runs has stopped.
         paths_dropped: files or folders were dropped; carries them as a list of paths.
+        maintenance_shown: the page of maintenance came, or was left; carries which.
     """
 
     close_asked = Signal()
     paths_dropped = Signal(list)
+    maintenance_shown = Signal(bool)
 
     def __init__(self, models: Models, pane: ConversationPane) -> None:
         super().__init__()
@@ -92,10 +96,12 @@ class MainWindow(QMainWindow):
         self.zero_hits = ZeroHitsView()
         self.nothing_open = EmptyState()
         self.first_run = FirstRunView(models.sources)
+        self.maintenance = MaintenancePage()
         self.status_bar = StatusBar()
         self.list_undo, self.page_undo = UndoBar(), UndoBar()
         self._may_close = False
         self._build()
+        self._left: tuple[QWidget, QWidget | None] = (self.splitter, None)
         self._connect()
 
     def _build(self) -> None:
@@ -121,11 +127,14 @@ class MainWindow(QMainWindow):
         self.pages = QStackedWidget()
         self.pages.addWidget(self.splitter)
         self.pages.addWidget(self.first_run)
+        self.pages.addWidget(self.maintenance)
         central = QWidget()
         column = QVBoxLayout(central)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        for part in (self.search_bar, self.path_bar, self.message_bar):
+        bar = self.maintenance.bar
+        bar.hide()
+        for part in (self.search_bar, self.path_bar, bar, self.message_bar):
             column.addWidget(part)
         column.addWidget(self.pages, 1)
         column.addWidget(self.page_undo)
@@ -146,6 +155,10 @@ class MainWindow(QMainWindow):
         actions["clear_filters"].triggered.connect(self._clear_filters)
         actions["shortcuts"].triggered.connect(lambda: ShortcutSheet(self).open())
         actions["why"].triggered.connect(lambda: self.path_bar.link_pressed.emit("why"))
+        actions["maintenance"].triggered.connect(self._on_maintenance_asked)
+        self.status_bar.maintenance.clicked.connect(self._on_maintenance_asked)
+        self.maintenance.left.connect(self.leave_maintenance)
+        self.pages.currentChanged.connect(self._on_page_changed)
         self.search_bar.field.list_wanted.connect(self.focus_list)
         self.search_bar.field.left.connect(self.focus_list)
         self.search_bar.field.searches_wanted.connect(self._on_searches_wanted)
@@ -178,6 +191,28 @@ class MainWindow(QMainWindow):
     def on_sources(self) -> bool:
         """Tell whether the page of sources is shown."""
         return self.pages.currentWidget() is self.first_run
+
+    def show_maintenance(self) -> None:
+        """Show the page of maintenance over everything else, with its bar and the focus."""
+        if not self.on_maintenance():
+            self._left = (self.pages.currentWidget(), QApplication.focusWidget())
+            self.pages.setCurrentWidget(self.maintenance)
+        self.maintenance.enter()
+
+    def leave_maintenance(self) -> None:
+        """Go back to what was shown before the page of maintenance, and to where one was."""
+        if not self.on_maintenance():
+            return
+        page, focus = self._left
+        self.pages.setCurrentWidget(page)
+        if focus is not None and isValid(focus) and focus.isVisibleTo(self):
+            focus.setFocus(Qt.FocusReason.OtherFocusReason)
+        else:
+            self.focus_list()
+
+    def on_maintenance(self) -> bool:
+        """Tell whether the page of maintenance is shown."""
+        return self.pages.currentWidget() is self.maintenance
 
     def current_list(self) -> RowList:
         """Return the list that is shown."""
@@ -219,7 +254,9 @@ class MainWindow(QMainWindow):
 
     def focus_list(self) -> None:
         """Give the list the focus."""
-        if self.on_sources():
+        if self.on_maintenance():
+            self.maintenance.enter()
+        elif self.on_sources():
             self.first_run.list.setFocus(Qt.FocusReason.OtherFocusReason)
         else:
             self.current_list().setFocus(Qt.FocusReason.OtherFocusReason)
@@ -231,6 +268,8 @@ class MainWindow(QMainWindow):
 
     def panes(self) -> Sequence[QWidget]:
         """Return what F6 goes through, in order."""
+        if self.on_maintenance():
+            return [self.search_bar.field, self.maintenance.bar, *self.maintenance.panes()]
         if self.on_sources():
             return [self.search_bar.field, self.first_run.list]
         found: list[QWidget] = [self.search_bar.field, self.current_list()]
@@ -257,7 +296,22 @@ class MainWindow(QMainWindow):
         )
         panes[(now + step) % len(panes)].setFocus(Qt.FocusReason.ShortcutFocusReason)
 
+    def _on_maintenance_asked(self) -> None:
+        if self.on_maintenance():
+            self.leave_maintenance()
+        else:
+            self.show_maintenance()
+
+    def _on_page_changed(self) -> None:
+        shown = self.on_maintenance()
+        self.path_bar.setVisible(not shown)
+        self.maintenance.bar.setVisible(shown)
+        self.status_bar.maintenance.setChecked(shown)
+        self.maintenance_shown.emit(shown)
+
     def _step_list(self, step: int) -> None:
+        if self.on_maintenance():
+            return
         if self.lists.currentWidget() is self.hits_view:
             self.hits_view.step_hit(step)
         elif self.lists.currentWidget() is self.sessions_view:
@@ -268,6 +322,28 @@ class MainWindow(QMainWindow):
             chip.clear()
 
     # QWidget
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.ShortcutOverride and self._leaves(event):
+            event.accept()  # else the way back through conversations would take the key
+            return True
+        return super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if self._leaves(event):
+            self.leave_maintenance()
+            return
+        super().keyPressEvent(event)
+
+    def _leaves(self, event: QEvent) -> bool:
+        """Tell whether a key leads from the page of maintenance back to what was before."""
+        if not self.on_maintenance() or not isinstance(event, QKeyEvent):
+            return False
+        keys = event.keyCombination()
+        return keys in (
+            QKeyCombination(Qt.Key.Key_Escape),
+            QKeyCombination(Qt.KeyboardModifier.AltModifier, Qt.Key.Key_Left),
+        )
 
     def closeEvent(self, event: QCloseEvent) -> None:
         if self._may_close:

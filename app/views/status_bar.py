@@ -1,15 +1,38 @@
 """The foot of the window: how much is stored, how much of it is indexed, what is running."""
 
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QWidget
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QToolButton, QWidget
 
+from app import theme
 from app.views.parts import Dot, Text
 
 HEIGHT = 28
 _SCALE = 1000
 
 
+class MaintenanceButton(QToolButton):
+    """The way to the maintenance page and back; pressed while it is shown."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setProperty("class", "status")
+        self.setCheckable(True)
+        self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.setIconSize(QSize(14, 14))
+        self.setFont(theme.font("caption"))
+        self.setText(self.tr("Maintenance  %1").replace("%1", "Ctrl+M"))
+        self.setAccessibleName(self.tr("Maintenance"))
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self._tint()
+        self.toggled.connect(self._tint)
+        theme.changed.connect(self._tint)
+
+    def _tint(self) -> None:
+        self.setIcon(theme.icon("gauge", "accent" if self.isChecked() else "text2"))
+
+
 class StatusBar(QFrame):
-    """Shows facts at the left and at most one running job at the right."""
+    """Shows facts at the left, at most one running job and the way to maintenance at the right."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -25,16 +48,19 @@ class StatusBar(QFrame):
         self.job_bar.setRange(0, _SCALE)
         self.job_percent = Text("", "caption", "text2")
         self.job_left = Text("", "caption", "text3")
+        self.maintenance = MaintenanceButton()
         job = QHBoxLayout(self._job)
         job.setContentsMargins(0, 0, 0, 0)
         job.setSpacing(8)
         for part in (self.job_name, self.job_bar, self.job_percent, self.job_left):
             job.addWidget(part)
         row = QHBoxLayout(self)
-        row.setContentsMargins(16, 1, 16, 0)
+        row.setContentsMargins(16, 1, 6, 0)
+        row.setSpacing(12)
         row.addLayout(self._facts)
         row.addStretch(1)
         row.addWidget(self._job)
+        row.addWidget(self.maintenance)
         self._job.hide()
 
     def show_facts(self, facts: tuple[str, ...]) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import QObject, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QResizeEvent
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QApplication, QFrame, QGridLayout, QScrollArea, QWidget
 
 from app.views.maintenance.card import Card
@@ -96,12 +96,6 @@ class MaintenancePage(QScrollArea):
         width = self.width()
         self._arrange(3 if width >= _THREE_FROM else 2 if width >= _TWO_FROM else 1)
         super().resizeEvent(event)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Escape:
-            self.left.emit()
-            return
-        super().keyPressEvent(event)
 
 
 def first_control(card: QWidget) -> QWidget | None:

@@ -55,6 +55,7 @@ class PageBar(QFrame):
         row.addWidget(self.meanwhile, 1)
         row.addWidget(self.path)
         row.addWidget(self.report)
+        self.setFocusProxy(self.back)
         self.back.clicked.connect(self.left)
         self.report.clicked.connect(self.report_asked)
 
