@@ -15,11 +15,13 @@ from pathlib import Path
 
 import apsw
 import msgspec
+from msgspec import structs
 
 from core import paths
 from core.errors import RefusedError, StoreError
-from core.store import copying, migrations
+from core.store import copying, migrations, recipe
 from core.store.digest import rolling_hash
+from core.store.errors import translated
 from core.types import Progress
 from core.upkeep_types import Snapshot
 
@@ -34,6 +36,7 @@ _UNREAD = "its description cannot be read"
 class Description(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of a snapshot beside its file. `mark` tells whether the store changed since."""
 
+    created_at_ms: int = 0
     schema: int
     sessions: int
     messages: int
@@ -71,7 +74,8 @@ def take(
             key = profile / paths.TOMBSTONE_KEY_NAME
             if key.exists():
                 paths.write_private_file(path.with_suffix(".key"), key.read_bytes())
-            write_description(path, described)
+            created = _time_of(_NAME.fullmatch(path.name))
+            write_description(path, structs.replace(described, created_at_ms=created))
             half.rename(path)
             paths.sync_folder(folder)
     except BaseException:
@@ -150,6 +154,29 @@ def read_description(path: Path) -> Description | None:
     return found if sound and len(text) <= _MOST_DESCRIPTION else None
 
 
+def opened_still(path: Path) -> apsw.Connection:
+    """Return a connection to a snapshot that leaves no trace of it: nobody writes the file.
+
+    Raises:
+        RefusedError: a log stands beside it, with changes that are not in the file.
+        NotAStoreError: it is no store of ours.
+        StoreError: there is no file, or it cannot be read.
+    """
+    log = path.with_name(f"{path.name}-wal")
+    try:
+        if not stat.S_ISREG(path.lstat().st_mode):
+            raise RefusedError(f"{path} is not a regular file")
+        if log.exists() and log.stat().st_size:
+            raise RefusedError(f"{path} is no snapshot: its last changes are still in {log}")
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read: {error.strerror}") from error
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    with translated(path):
+        db = apsw.Connection(f"{path.absolute().as_uri()}?immutable=1", flags=flags)
+        recipe.configure(db, recipe.READER_CACHE, tokenizer=None)
+    return db
+
+
 def write_description(path: Path, description: Description) -> None:
     """Put a description beside a snapshot, in one step in the place of an earlier one."""
     paths.write_private_file(path.with_suffix(".json"), msgspec.json.encode(description))
@@ -221,7 +248,9 @@ def _name(reason: str) -> str:
     return f"state-{now:{_TIME}}{now.microsecond // 1000:03}Z-{reason}.db"
 
 
-def _time_of(match: re.Match[str]) -> int:
+def _time_of(match: re.Match[str] | None) -> int:
+    if match is None:
+        return 0
     try:
         at = datetime.strptime(match[1], _TIME).replace(tzinfo=UTC)
     except ValueError:  # a 31st of February, say: nobody's clock
