@@ -19,12 +19,15 @@ from app.controllers.completion import CompletionController
 from app.controllers.context import ContextController
 from app.controllers.filters import FilterController
 from app.controllers.imports import ImportController
+from app.controllers.keeping import KeepingController
 from app.controllers.navigation import NavigationController, Place
 from app.controllers.saved import SavedController
 from app.controllers.scheduler import SchedulerController
 from app.controllers.search import SearchController
 from app.controllers.sessions import SessionsController
 from app.controllers.status import StatusController
+from app.controllers.trash import TrashController
+from app.controllers.undoing import Undoing
 from app.crash import CrashLog
 from app.dialogs import Dialogs
 from app.instance import Instance
@@ -75,7 +78,6 @@ class Program(QObject):
             library = await asyncio.to_thread(tokenizer.locate)
             self.store = await Store.open(self._profile, tokenizer=library)
             self._build(self.store)
-            await self.scheduler.prepare()
             await self._show_first(self.store)
         except CoreError as error:
             self._show_failure(error)
@@ -111,6 +113,12 @@ class Program(QObject):
         self.completion = CompletionController(store, window, tasks)
         self.context = ContextController(store, self.pane, tasks)
         self.navigation = NavigationController(window, self.context, self.search)
+        bars = (window.list_undo, self.pane.undo_bar, window.page_undo)
+        self.undoing = Undoing(window.actions_by_name["undo"], bars, window)
+        lists = (self.sessions, self.navigation, self.context, self.undoing, tasks)
+        self.trash = TrashController(store, window, *lists)
+        open_one = (self.sessions, self.context, self.trash, self.undoing, tasks)
+        self.keeping = KeepingController(store, window, *open_one)
         self.imports = ImportController(store, window, self.dialogs, tasks)
         self.status = StatusController(store, window, tasks)
         self.backfill = BackfillController(store, window, tasks)
@@ -124,6 +132,7 @@ class Program(QObject):
         self.search.browse_asked.connect(self._on_browse_asked)
         self.search.answered.connect(self._on_answered)
         self.filters.changed.connect(self.sessions.refresh)
+        self.trash.emptied.connect(self._show_nothing_open)
         self.status.changed.connect(self._on_store_changed)
         self.status.read.connect(self.backfill.consider)
         self.status.changed.connect(self.scheduler.wake)

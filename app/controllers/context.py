@@ -22,7 +22,7 @@ from core.history.outline import message_at
 from core.search.language import parse
 from core.search.snippet import find_marks
 from core.store.store import Store
-from core.types import SearchRequest
+from core.types import Message, SearchRequest, Session
 
 _CHOICES = frozenset({"fold", "open", "whole", "raw", "anyway"})
 _OF_ONE_CONVERSATION = ("context-more", "context-number", "context-rest")
@@ -146,6 +146,43 @@ class ContextController(QObject):
     async def _show_opened(self) -> None:
         await self._drawing.now(Wish(centre=self._transcript.page.anchor_id))
         self._matches.fill()
+
+    # What is done with what is open
+
+    @property
+    def session(self) -> Session | None:
+        """The session that was opened last."""
+        return self._opened.session
+
+    def message_to_act_on(self, key: str = "") -> Message | None:
+        """Return the message of an item, else the anchor, else the first message in view."""
+        message = self._transcript.message_of(key) if key else self._transcript.anchor()
+        if message is None and not key:
+            first = int(self._pane.transcript.numbers_in_view()[0])
+            message = self._transcript.numbered(first)
+        return message
+
+    def neighbour_of(self, message: Message) -> Message | None:
+        """Return the loaded message behind another one, else the one before it."""
+        after = self._transcript.numbered(message.number + 1)
+        return after or self._transcript.numbered(message.number - 1)
+
+    def read_again(self, message_id: int | None) -> None:
+        """Read the open session anew around a message, which keeps its place on the screen."""
+        session = self._opened.session
+        if session is None:
+            return
+        if message_id is None:
+            self.open_session(session.id)
+        else:
+            self._tasks.start("context", self._read_again(message_id, session.id))
+
+    async def _read_again(self, message_id: int, session_id: int) -> None:
+        self._cancel()
+        loaded = await self._opened.read(load_hit, message_id, session_id)
+        if loaded is not None and loaded.window is not None:
+            self._transcript.open_window(loaded.window, loaded.bookends, loaded.reset_seq)
+            await self._drawing.now(Wish(hold=self._transcript.key_of(message_id)))
 
     # Looks
 

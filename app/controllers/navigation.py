@@ -1,5 +1,6 @@
 """Which conversation is open at which message, and the way back to those seen before."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, Signal
@@ -23,6 +24,14 @@ class Place:
     message_id: int | None = None
     query: str = ""
     asked: SearchRequest | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """The places that can be gone to, and which of them is the one shown."""
+
+    places: tuple[Place, ...]
+    at: int
 
 
 class NavigationController(QObject):
@@ -52,7 +61,34 @@ class NavigationController(QObject):
 
     def current(self) -> Place | None:
         """Return what is open, or None."""
-        return self._places[self._at] if self._at >= 0 else None
+        return self._places[self._at] if 0 <= self._at < len(self._places) else None
+
+    def leave(self, session_ids: Collection[int]) -> Way:
+        """Forget sessions that are gone; what lay ahead of one that is shown goes with it.
+
+        Returns the way as it was, for `go_back_to`. When one of them is shown, nothing is the
+        current place afterwards, and the way back from it stays.
+        """
+        before = Way(tuple(self._places), self._at)
+        now = self.current()
+        if now is not None and now.session_id in session_ids:
+            del self._places[self._at :]
+        ahead = self._places[self._at :]
+        behind = [each for each in self._places[: self._at] if each.session_id not in session_ids]
+        ahead = [each for each in ahead if each.session_id not in session_ids]
+        self._places, self._at = [*behind, *ahead], len(behind)
+        if not self._places:
+            self._at = -1
+        self._show_history()
+        return before
+
+    def go_back_to(self, way: Way) -> None:
+        """Let the way be what it was before `leave`, and show the place it stood at."""
+        self._places, self._at = list(way.places), way.at
+        place = self.current()
+        if place is not None:
+            self._show(place)
+        self._show_history()
 
     def open(self, place: Place) -> None:
         """Open a place; what lay ahead of the one before is forgotten."""

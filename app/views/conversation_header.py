@@ -120,6 +120,9 @@ class ConversationHeader(QFrame):
         self.next = IconButton("chevron-down", self.tr("Next match"))
         self.copy_link = IconButton("link", self.tr("Copy the link"))
         self._source = Icon("chat", "text3", 14)
+        self.pin = Icon("pin", "text2", 14)
+        self.pin.setAccessibleName(self.tr("pinned"))
+        self.pin.setToolTip(self.tr("Pinned: retention leaves it alone"))
         self._facts = ElidedText("", "caption", "text2")
         self._when = YieldingText("caption", "text2")
         self._count = YieldingText("caption", "text2")
@@ -140,6 +143,8 @@ class ConversationHeader(QFrame):
         first = QHBoxLayout()
         first.setSpacing(0)
         first.addWidget(self.title, 1)
+        first.addSpacing(8)
+        first.addWidget(self.pin)
         first.addSpacing(16)
         first.addWidget(self.place)
         first.addSpacing(8)
@@ -169,7 +174,7 @@ class ConversationHeader(QFrame):
         """Show that nothing is open."""
         self.title.setText("")
         self.show_matches(0, 0)
-        for part in (self._source, self._facts, self._when, self._count, self._crumbs):
+        for part in (self._source, self._facts, self._when, self._count, self._crumbs, self.pin):
             part.hide()
         for dot in self._dots:
             dot.hide()
@@ -195,7 +200,12 @@ class ConversationHeader(QFrame):
             dot.setVisible(shown)
             part.setVisible(shown)
         self.copy_link.setEnabled(True)
+        self.show_pinned(session.pinned_at_ms is not None)
         self._share_room()
+
+    def show_pinned(self, pinned: bool) -> None:
+        """Show whether the session is pinned."""
+        self.pin.setVisible(pinned)
 
     def _share_room(self) -> None:
         """Cut the count, and then the times, where the line is too short even without names."""

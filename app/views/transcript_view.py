@@ -41,6 +41,7 @@ class TranscriptView(QTextBrowser):
         acted: a link of ours was followed; carries action, item key and number (-1 if none).
         more_wanted: Page Up or Page Down at an edge; carries `before` or `after`.
         copy_asked: the anchor is wanted as Markdown with its citation.
+        trash_asked: a message should go to the trash; carries the key of its item.
         width_changed: the viewer's width settled at another value, in pixels.
         moved: what is in view changed.
     """
@@ -48,6 +49,7 @@ class TranscriptView(QTextBrowser):
     acted = Signal(str, str, int)
     more_wanted = Signal(str)
     copy_asked = Signal()
+    trash_asked = Signal(str)
     width_changed = Signal(int)
     moved = Signal()
 
@@ -285,7 +287,19 @@ class TranscriptView(QTextBrowser):
         copy.setEnabled(self.textCursor().hasSelection())
         menu.addAction(self.tr("Copy message as Markdown with citation"), self.copy_asked.emit)
         menu.addAction(self.tr("Select all"), self.selectAll)
+        key = self._key_at(event.pos().y())
+        if key:
+            menu.addSeparator()
+            throw = menu.addAction(self.tr("Move this message to the trash"))
+            throw.triggered.connect(lambda: self.trash_asked.emit(key))
         menu.popup(event.globalPos())
+
+    def _key_at(self, y: int) -> str:
+        """Return the key of the message at a height of the viewport; '' where there is none."""
+        if not self.items:
+            return ""
+        item = self.items[self._tables.index_at(y + self.verticalScrollBar().value())]
+        return item.key if item.message_ids else ""
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         """Show a frame when the keyboard brought the focus here."""

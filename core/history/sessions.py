@@ -41,8 +41,10 @@ _COLUMNS = (
     " s.last_active_at_ms, s.message_count, s.user_turn_count,"
     " CASE WHEN s.parent_native_id IS NOT NULL THEN coalesce("
     f"(SELECT {_REF.format(s='f', r='r')} FROM sessions AS f"
-    " WHERE f.source_id = s.source_id AND f.native_id = s.parent_native_id),"
-    " s.parent_native_id) END,"
+    " WHERE f.source_id = s.source_id AND f.native_id = s.parent_native_id"
+    " AND f.trashed_at_ms IS NULL),"
+    " CASE WHEN NOT EXISTS (SELECT 1 FROM sessions AS f WHERE f.source_id = s.source_id"
+    " AND f.native_id = s.parent_native_id) THEN s.parent_native_id END) END,"
     " s.relation, s.archived_at_ms, s.pinned_at_ms, s.end_reason, s.trashed_at_ms"
 )
 _SELECT = f"{_COLUMNS} FROM sessions AS s JOIN sources AS r ON r.id = s.source_id"
@@ -132,6 +134,24 @@ def set_pinned(db: apsw.Connection, session_id: int, pinned: bool) -> None:
         "UPDATE sessions SET pinned_at_ms = CASE WHEN ?1 THEN coalesce(pinned_at_ms, ?2) END"
         " WHERE id = ?3 AND trashed_at_ms IS NULL",
         (pinned, now, session_id),
+    )
+    if not db.changes():
+        raise NotFoundError("this session is no longer in the store")
+
+
+def set_archived(db: apsw.Connection, session_id: int, archived: bool) -> None:
+    """Put a session away, or bring it back, in the caller's transaction.
+
+    It comes back by itself when it goes on.
+
+    Raises:
+        NotFoundError: it is gone, or in the trash.
+    """
+    now = time.time_ns() // 1_000_000
+    db.execute(
+        "UPDATE sessions SET archived_at_ms = CASE WHEN ?1 THEN coalesce(archived_at_ms, ?2) END"
+        " WHERE id = ?3 AND trashed_at_ms IS NULL",
+        (archived, now, session_id),
     )
     if not db.changes():
         raise NotFoundError("this session is no longer in the store")
