@@ -19,7 +19,7 @@ from core.search.run import search
 from core.store import copying, migrations, recipe, snapshots
 from core.store.connection import open_store, open_writer, snapshot, transaction
 from core.store.digest import rolling_hash
-from core.types import SearchRequest
+from core.types import SearchRequest, SessionFilter
 from tests.unit.store.making import add_source, message, path_at, store_at, store_messages
 
 WORDS = "we land in Osaka at nine"
