@@ -28,8 +28,8 @@ class PageBar(QFrame):
         self.setFixedHeight(HEIGHT)
         self.setAccessibleName(self.tr("Maintenance"))
         self.back = Link(self.tr("Conversations"))
-        self.back.setIcon(theme.icon("back", "accent"))
-        theme.changed.connect(lambda: self.back.setIcon(theme.icon("back", "accent")))
+        theme.changed.connect(self._tint)
+        self._tint()
         self.title = Text(self.tr("Maintenance"), "ui", bold=True)
         self._icon = Icon("ok", "ok", 14)
         self.state = ElidedText("", "ui", "ok")
@@ -58,6 +58,9 @@ class PageBar(QFrame):
         self.setFocusProxy(self.back)
         self.back.clicked.connect(self.left)
         self.report.clicked.connect(self.report_asked)
+
+    def _tint(self) -> None:
+        self.back.setIcon(theme.icon("back", "accent"))
 
     def show_state(self, icon: str, ink: str, words: str, meanwhile: str) -> None:
         """Show the state of everything, and what it means for who searches."""
