@@ -21,7 +21,9 @@ def digest(db: apsw.Connection) -> str:
 
 
 _ROWS = {
-    "messages": "SELECT o.kind, s.native_id, p.seq, m.uid, m.state, m.role, m.content,"
+    "messages": "SELECT o.kind, s.native_id,"
+    " dense_rank() OVER (PARTITION BY s.id ORDER BY p.seq) AS place,"  # numbers may have gaps
+    " m.uid, m.state, m.role, m.content,"
     " m.created_at_ms, m.tool_calls FROM message_placements AS p"
     " JOIN messages AS m ON m.id = p.message_id JOIN sessions AS s ON s.id = p.session_id"
     " JOIN sources AS o ON o.id = m.source_id ORDER BY 1, 2, 3, 4, 7",
