@@ -188,11 +188,16 @@ class StoreSizes:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one check found. `ok` with a message that begins "not" means: nothing to check."""
+    """What one check found. `ok` with a message that begins "not" means: nothing to check.
+
+    `match_ms` is what a real MATCH took, where one was made; `at_ms` is when that was.
+    """
 
     name: str
     ok: bool
     message: str
+    match_ms: float | None = None
+    at_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

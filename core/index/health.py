@@ -1,53 +1,65 @@
 """Whether the indexes really answer, and hold what they should."""
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import apsw
+import msgspec
 
 from core.errors import StoreError
 from core.index import tokenizer
 from core.index.state import statuses
-from core.store import keys, migrations, tokenizer_probe
+from core.store import damage, keys, listing, migrations, tokenizer_probe
 from core.store.errors import core_error
 from core.store.index_state import counted_rows, status_of
 from core.store.indexes import CJK, INDEXES, Index, table_exists
-from core.types import MessageState, StoreStatus
+from core.types import IndexName, MessageState, StoreStatus
+from core.upkeep_types import Finding
 
+_LAST = "checks"
 _PROBED_ROWS = 20
 _WORD = re.compile(r"[^\W_]{3,}")
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What one check found. `ok` with a message that begins "not" means: nothing to check."""
-
-    name: str
-    ok: bool
-    message: str
 
 
 def check(db: apsw.Connection) -> list[Finding]:
     """Ask each index for a word it must hold, and compare ids and counts with the messages.
 
     Reads alone; under two seconds for a million messages. Damage that only the pages of an
-    index show is found by the full check.
+    index show is found by the full check. `remember` keeps what was found.
     """
-    findings = []
-    for index in INDEXES.values():
-        try:
-            findings.append(_checked(db, index))
-        except apsw.InterruptError:
-            raise
-        except apsw.Error as error:
-            told = core_error(error, db.filename)
-            if told is None:
-                raise
-            findings.append(Finding(index.name, False, str(told)))
-    return [*findings, _titles(db), _keys(db), _counts(db)]
+    findings = [verify_index(db, name) for name in INDEXES]
+    return [*findings, _timed(db, damage.TITLES, _titles), *derived(db)]
+
+
+def verify_index(db: apsw.Connection, name: IndexName) -> Finding:
+    """Do the same for one index; the finding tells how long its MATCH took."""
+    index = INDEXES[name]
+    return _timed(db, name, lambda db: _checked(db, index))
+
+
+def derived(db: apsw.Connection) -> list[Finding]:
+    """Compare what triggers derive from messages and sessions with what it is derived from."""
+    return [_keys(db), _counts(db), _listed(db)]
+
+
+def remember(db: apsw.Connection, findings: Iterable[Finding]) -> None:
+    """Keep in the store, in the caller's transaction, what was found of its parts last."""
+    kept = last_checks(db) | {each.name: each for each in findings}
+    db.execute(
+        "INSERT INTO meta(key, value) VALUES (?, ?)"
+        " ON CONFLICT(key) DO UPDATE SET value = excluded.value",
+        (_LAST, msgspec.json.encode(kept).decode()),
+    )
+
+
+def last_checks(db: apsw.Connection) -> dict[str, Finding]:
+    """Return what was found last of each part, with the time; a look at one row."""
+    stored = db.execute("SELECT value FROM meta WHERE key = ?", (_LAST,)).get
+    return msgspec.json.decode(stored, type=dict[str, Finding]) if stored else {}
 
 
 def status(db: apsw.Connection, path: Path) -> StoreStatus:
@@ -67,22 +79,44 @@ def status(db: apsw.Connection, path: Path) -> StoreStatus:
     )
 
 
+def _timed(db: apsw.Connection, name: str, look: Callable[[apsw.Connection], Finding]) -> Finding:
+    """Return a finding with its time; what SQLite says of a damaged part is a finding, too."""
+    now_ms = time.time_ns() // 1_000_000
+    try:
+        found = look(db)
+    except apsw.InterruptError:
+        raise
+    except apsw.Error as error:
+        told = core_error(error, db.filename)
+        if told is None:
+            raise
+        found = Finding(name, False, str(told))
+    return replace(found, at_ms=now_ms)
+
+
 def _checked(db: apsw.Connection, index: Index) -> Finding:
     if not table_exists(db, index):
         return Finding(index.name, True, "not there: the CJK tokenizer has not been used yet")
     if index.name == CJK and not tokenizer_probe.is_available(db):
         return Finding(index.name, False, "cannot be asked: the CJK tokenizer does not load here")
-    problems = [*_unanswered(db, index), *_wrong_ids(db, index)]
+    if index.name in damage.noted(db):
+        return Finding(index.name, False, "a search found it damaged; the next write sets it aside")
+    problem, match_ms = _asked(db, index)
+    problems = [*([problem] if problem else []), *_wrong_ids(db, index)]
     if problems:
-        return Finding(index.name, False, "; ".join(problems))
+        return Finding(index.name, False, "; ".join(problems), match_ms=match_ms)
     found = status_of(db, index.name)
-    return Finding(
-        index.name, True, f"{found.state}, {found.done:,} of {found.done + found.todo:,}"
-    )
+    held = f"{found.state}, {found.done:,} of {found.done + found.todo:,}"
+    return Finding(index.name, True, held, match_ms=match_ms)
 
 
-def _unanswered(db: apsw.Connection, index: Index) -> Iterator[str]:
-    """Really search for a word of one of the newest rows, and rank it where ranks are kept."""
+def _asked(db: apsw.Connection, index: Index) -> tuple[str, float | None]:
+    """Really search for a word of one of the newest rows, and rank it where ranks are kept.
+
+    Returns:
+        What is wrong, empty for nothing, and how many ms the search took; None without a word
+        to search for.
+    """
     texts = db.execute(
         f"SELECT v.id, v.content || ' ' || v.tool_name FROM {index.view} AS v WHERE v.id IN"
         f" (SELECT id FROM {index.docsize} ORDER BY id DESC LIMIT ?)"
@@ -94,16 +128,19 @@ def _unanswered(db: apsw.Connection, index: Index) -> Iterator[str]:
         (None, None),
     )
     if word is None:
-        return
+        return "", None
     rank = f"bm25({index.name})" if index.detail == "full" else "0.0"
+    began = time.perf_counter()
     hits = db.execute(
         f"SELECT {rank} FROM {index.name} WHERE {index.name} MATCH ? AND rowid = ?",
         (f'"{word}"', row_id),
     ).fetchall()
+    match_ms = (time.perf_counter() - began) * 1000
     if not hits:
-        yield f"does not find a word that message {row_id} holds"
-    elif hits[0][0] is None:
-        yield "cannot rank: its counts are damaged"
+        return f"does not find a word that message {row_id} holds", match_ms
+    if hits[0][0] is None:
+        return "cannot rank: its counts are damaged", match_ms
+    return "", match_ms
 
 
 def _token(db: apsw.Connection, index: Index, text: Any) -> str | None:
@@ -179,6 +216,20 @@ def _counts(db: apsw.Connection) -> Finding:
     if sorted(counted) != sorted(real):
         return Finding(name, False, "differ from the messages")
     return Finding(name, True, "equal to the messages")
+
+
+def _listed(db: apsw.Connection) -> Finding:
+    name = "session_counts"
+    counted: Any = db.execute(
+        "SELECT source_id, listed FROM session_counts WHERE listed <> 0 ORDER BY 1"
+    ).fetchall()
+    real: Any = db.execute(
+        f"SELECT source_id, count(*) FROM sessions AS s WHERE {listing.is_listed('s')}"
+        " GROUP BY 1 ORDER BY 1"
+    ).fetchall()
+    if counted != real:
+        return Finding(name, False, "differ from the sessions")
+    return Finding(name, True, "equal to the sessions")
 
 
 def _sources(db: apsw.Connection) -> Iterator[dict[str, object]]:

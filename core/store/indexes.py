@@ -218,10 +218,11 @@ def drop_triggers(db: apsw.Connection, index: Index) -> None:
         db.execute(f"DROP TRIGGER IF EXISTS {index.name}_{suffix}")
 
 
-TITLES = """
-CREATE VIEW sessions_fts_rows AS SELECT id, coalesce(search_title, title) AS title FROM sessions;
+TITLES_TABLE = """
 CREATE VIRTUAL TABLE sessions_fts USING fts5(title, content = 'sessions_fts_rows',
   content_rowid = 'id', tokenize = 'trigram', detail = none);
+"""
+TITLES_TRIGGERS = """
 CREATE TRIGGER sessions_fts_ai AFTER INSERT ON sessions
 BEGIN
   INSERT INTO sessions_fts(rowid, title) VALUES (new.id, coalesce(new.search_title, new.title));
@@ -240,4 +241,9 @@ BEGIN
     WHERE EXISTS (SELECT 1 FROM sessions_fts_docsize WHERE id = old.id);
   INSERT INTO sessions_fts(rowid, title) VALUES (new.id, coalesce(new.search_title, new.title));
 END;
+"""
+TITLES = f"""
+CREATE VIEW sessions_fts_rows AS SELECT id, coalesce(search_title, title) AS title FROM sessions;
+{TITLES_TABLE}
+{TITLES_TRIGGERS}
 """

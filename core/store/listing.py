@@ -50,3 +50,12 @@ def listed_count(db: apsw.Connection, kinds: tuple[str, ...] = ()) -> int:
             kinds,
         ).get
     )
+
+
+def count_anew(db: apsw.Connection) -> None:
+    """Make `session_counts` anew from the sessions, in the caller's transaction."""
+    db.execute("DELETE FROM session_counts")
+    db.execute(
+        "INSERT INTO session_counts(source_id, listed)"
+        f" SELECT source_id, count(*) FROM sessions AS s WHERE {is_listed('s')} GROUP BY source_id"
+    )

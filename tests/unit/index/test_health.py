@@ -38,7 +38,13 @@ def faults(db):
 def test_a_healthy_store_passes(db):
     assert faults(db) == {}
     names = [found.name for found in check(db)]
-    assert names == [*INDEX_NAMES, "sessions_fts", "message_keys", "message_counts"]
+    assert names == [
+        *INDEX_NAMES,
+        "sessions_fts",
+        "message_keys",
+        "message_counts",
+        "session_counts",
+    ]
 
 
 def test_an_empty_store_passes(tmp_path):

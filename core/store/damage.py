@@ -1,0 +1,326 @@
+"""Full-text indexes whose pages are damaged: told from a damaged file, noted, and set aside.
+
+An index is made from the messages and can be made again, so its damage must cost nothing but
+time. What meets it first notes it, in this process; searches then take other paths, and the
+next write transaction sets the index aside before it does anything else. Damage of the file
+itself is another matter: nothing is written to such a store any more.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from threading import Lock
+from typing import TypeVar
+
+import apsw
+
+from core.store import attachment, indexes
+from core.store.indexes import CJK, INDEXES
+from core.types import IndexStatus
+
+T = TypeVar("T")
+
+TITLES = "sessions_fts"
+REASON = "its pages were damaged: it was set aside and is filled again from the messages"
+_NOTED_REASON = "its pages are damaged: it is set aside by the next write and filled again"
+SHADOWS = ("data", "idx", "content", "docsize", "config")
+
+_SIGNS = ("fts5: corrupt", "vtable constructor failed", "missing row", "malformed inverted")
+_NAMED = re.compile(r"\b((?:messages|sessions)_fts\w*)")
+_SET_ASIDE = re.compile(r"(?:messages|sessions)_fts\w*_damaged_\d+(?:_\w+)?")
+_SHADOW = re.compile(rf"_(?:{'|'.join(SHADOWS)})$")
+_STALE = re.compile(r"_stale_\d+$")
+_WHOLE = "PRAGMA integrity_check(20)"
+_OF_POSTINGS = "FTS5 table"
+_MOST_TRIES = 5
+
+_lock = Lock()
+_notes: dict[str, tuple[int, dict[str, str]]] = {}  # by file: the schema's version, names → why
+_broken: dict[str, str] = {}  # by file: what SQLite said of its pages
+
+
+def is_of_index(error: apsw.Error) -> bool:
+    """Tell whether an error is about what a full-text index holds, and not about the file."""
+    if isinstance(error, apsw.CorruptError):
+        return getattr(error, "extendedresult", 0) == apsw.SQLITE_CORRUPT_VTAB
+    return isinstance(error, apsw.SQLError) and any(sign in str(error) for sign in _SIGNS)
+
+
+def note_met(db: apsw.Connection, error: apsw.Error) -> bool:
+    """Note which indexes an error is about, or that it is about the file.
+
+    SQLite reports a torn page of an index like one of a table, so the pages of the indexes are
+    then looked at: a second for 300 MB of them.
+
+    Returns:
+        True when an index is newly known to be damaged: what failed may be tried again.
+    """
+    if not is_of_index(error) and not isinstance(error, apsw.CorruptError):
+        return False
+    found = blamed(db, error)
+    if not found and not is_of_index(error):
+        with _lock:
+            _broken[db.filename] = str(error)
+    is_new = bool(set(found) - set(noted(db)))
+    note(db, found, str(error))
+    return is_new
+
+
+def note(db: apsw.Connection, names: Iterable[str], told: str) -> None:
+    """Note that these indexes are damaged, for everybody in this process."""
+    version = int(db.pragma("schema_version"))
+    with _lock:
+        known, notes = _notes.get(db.filename, (version, {}))
+        fresh = dict(notes) if known == version else {}
+        fresh |= dict.fromkeys(names, told)
+        if fresh:
+            _notes[db.filename] = (version, fresh)
+
+
+def noted(db: apsw.Connection) -> tuple[str, ...]:
+    """Return the indexes known to be damaged and not yet set aside; some microseconds.
+
+    What was noted before the schema changed is forgotten: the index may be another by now.
+    """
+    found = _notes.get(db.filename)
+    if found is None:
+        return ()
+    version, notes = found
+    return tuple(notes) if version == int(db.pragma("schema_version")) else ()
+
+
+def forget(db: apsw.Connection) -> None:
+    """Drop the notes on a store, after they were acted upon."""
+    with _lock:
+        _notes.pop(db.filename, None)
+
+
+def broken(filename: str) -> str | None:
+    """Return why nothing may be written to a file, None where its pages seem sound."""
+    told = _broken.get(filename)
+    if told is None:
+        return None
+    return (
+        f"{filename} is damaged ({told}): it can be read but not written;"
+        " backscroll repair says what can be done"
+    )
+
+
+def mend(filename: str) -> None:
+    """Forget that a file was damaged: another one has taken its place."""
+    with _lock:
+        _broken.pop(filename, None)
+        _notes.pop(filename, None)
+
+
+def as_noted(db: apsw.Connection, status: IndexStatus) -> IndexStatus:
+    """Return the status of an index with its noted damage, where there is any."""
+    if status.name not in noted(db):
+        return status
+    return IndexStatus(
+        name=status.name,
+        state="stale",
+        coverage=0.0,
+        done=0,
+        todo=status.done + status.todo,
+        cursor=0,
+        last_moved_at_ms=status.last_moved_at_ms,
+        reason=_NOTED_REASON,
+    )
+
+
+def answered(db: apsw.Connection, work: Callable[[], T]) -> T:
+    """Return what `work` returns, which is begun again when it meets a damaged index.
+
+    The index is noted then, so `work` must look at `noted` (by way of the indexes' coverage).
+    """
+    for _ in range(_MOST_TRIES):
+        try:
+            return work()
+        except apsw.InterruptError:
+            raise
+        except apsw.Error as error:
+            if not note_met(db, error):
+                raise
+    return work()
+
+
+def blamed(db: apsw.Connection, error: apsw.Error) -> tuple[str, ...]:
+    """Return the indexes that an error is about; none where it is about the file itself."""
+    known = full_text_names(db)
+    for match in _NAMED.finditer(str(error)):
+        name = _SHADOW.sub("", match[1])
+        if name in known:
+            return (name,)
+    if torn := tuple(name for name in known if torn_pages(db, name)):
+        return torn
+    if not is_of_index(error):
+        return ()
+    return tuple(name for name in known if contradictions(db, name))
+
+
+def torn_pages(db: apsw.Connection, name: str) -> str:
+    """Return what is wrong with the pages of an index, empty for nothing."""
+    for shadow in SHADOWS:
+        table = f"{name}_{shadow}"
+        if _exists(db, table) and (told := wrong_in(db, table)):
+            return told
+    return ""
+
+
+def contradictions(db: apsw.Connection, name: str) -> str:
+    """Return what an index contradicts itself in, empty for nothing; reads all of it.
+
+    It is not compared with the messages. Takes seconds for a large one; blocks nobody.
+    """
+    return wrong_in(db, name)
+
+
+def wrong_in(db: apsw.Connection, table: str = "") -> str:
+    """Return what SQLite finds wrong in a table, or in all pages of the file; empty for nothing.
+
+    What it says of the postings of full-text indexes counts only where one is asked for.
+    """
+    try:
+        found = db.execute(f'PRAGMA integrity_check("{table}")' if table else _WHOLE).fetchall()
+    except (apsw.CorruptError, apsw.SQLError) as error:
+        if isinstance(error, apsw.SQLError) and not is_of_index(error):
+            raise
+        return str(error)
+    lines = [str(line).replace("\n", " ") for (line,) in found]
+    return next((t for t in lines if t != "ok" and (table or _OF_POSTINGS not in t)), "")
+
+
+def full_text_names(db: apsw.Connection) -> tuple[str, ...]:
+    """Return the full-text indexes in use, and those that wait to be dropped by pieces."""
+    rows = db.execute(
+        "SELECT name FROM sqlite_schema WHERE sql LIKE 'CREATE VIRTUAL TABLE%USING fts5(%'"
+        " ORDER BY length(name) DESC, name"
+    )
+    return tuple(str(name) for (name,) in rows if not is_set_aside(str(name)))
+
+
+def is_set_aside(table: str) -> bool:
+    """Tell by its name whether a table belongs to an index that was set aside as damaged."""
+    return _SET_ASIDE.fullmatch(table) is not None
+
+
+def set_aside(db: apsw.Connection, names: Iterable[str], fingerprint: str | None) -> list[str]:
+    """Put an empty index in the place of each damaged one, in the caller's write transaction.
+
+    The damaged ones keep their pages under the name `<index>_damaged_<n>`. The index of titles
+    is filled at once, the others are the backfill's work. `fingerprint` is that of the
+    connection's tokenizer: without one the CJK index waits until a program has it.
+
+    Returns:
+        The names the damaged tables have now.
+    """
+    found = []
+    for name in names:
+        if name not in full_text_names(db):
+            continue
+        base = _STALE.sub("", name)
+        if base == name:
+            _drop_triggers(db, name)
+        found.append(_renamed(db, name, base))
+        if base != name:
+            continue
+        if name == TITLES:
+            _refill_titles(db)
+        else:
+            _begin_again(db, name, fingerprint)
+    return found
+
+
+def set_aside_names(db: apsw.Connection) -> tuple[str, ...]:
+    """Return the indexes that lie damaged in the store, to be dropped by the next compact."""
+    rows = db.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY rowid")
+    tables = [str(name) for (name,) in rows if is_set_aside(str(name))]
+    return tuple(dict.fromkeys(_SHADOW.sub("", name) for name in tables))
+
+
+def drop_set_aside(db: apsw.Connection) -> tuple[str, ...]:
+    """Take the damaged tables out of the schema, in the caller's write transaction.
+
+    To be followed by VACUUM at once: DROP would read their pages and fail, so they are left
+    for it, which copies what the schema names and nothing else.
+
+    Returns:
+        The indexes that were dropped.
+    """
+    found = set_aside_names(db)
+    tables = [t for name in found for t in (name, *(f"{name}_{shadow}" for shadow in SHADOWS))]
+    if tables:
+        _forget_tables(db, tables)
+    return found
+
+
+def _exists(db: apsw.Connection, table: str) -> bool:
+    return db.execute("SELECT 1 FROM sqlite_schema WHERE name = ?", (table,)).get is not None
+
+
+def _drop_triggers(db: apsw.Connection, name: str) -> None:
+    if name == TITLES:
+        for suffix in ("ai", "ad", "au"):
+            db.execute(f"DROP TRIGGER IF EXISTS {TITLES}_{suffix}")
+    else:
+        indexes.drop_triggers(db, _index(name))
+
+
+def _renamed(db: apsw.Connection, name: str, base: str) -> str:
+    taken = {str(each) for (each,) in db.execute("SELECT name FROM sqlite_schema")}
+    numbers = (n for n in range(1, 1 << 30) if f"{base}_damaged_{n}_data" not in taken)
+    new = f"{base}_damaged_{next(numbers)}"
+    db.execute("SAVEPOINT renaming")
+    try:
+        db.execute(f"ALTER TABLE {name} RENAME TO {new}")
+    except (apsw.CorruptError, apsw.SQLError):  # so damaged that it cannot even be opened
+        db.execute("ROLLBACK TO renaming")
+        _rename_pieces(db, name, new)
+    db.execute("RELEASE renaming")
+    return new
+
+
+def _rename_pieces(db: apsw.Connection, name: str, new: str) -> None:
+    """Take the index itself out of the schema, and rename the tables that were behind it."""
+    _forget_tables(db, [name])
+    for shadow in SHADOWS:
+        table = f"{name}_{shadow}"
+        if _exists(db, table):
+            db.execute(f"ALTER TABLE {table} RENAME TO {new}_{shadow}")
+
+
+def _forget_tables(db: apsw.Connection, tables: list[str]) -> None:
+    """Take tables out of the schema without looking at their pages."""
+    db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
+    try:
+        db.pragma("writable_schema", "ON")
+        db.executemany("DELETE FROM sqlite_schema WHERE tbl_name = ?", [(t,) for t in tables])
+        version = int(db.pragma("schema_version"))
+        db.pragma("schema_version", version + 1)  # so that other connections read it anew
+        db.pragma("writable_schema", "RESET")
+    finally:
+        db.pragma("writable_schema", "OFF")
+        db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+
+
+def _begin_again(db: apsw.Connection, name: str, fingerprint: str | None) -> None:
+    index = _index(name)
+    db.execute("DELETE FROM index_queue WHERE index_name = ?", (name,))
+    if name == CJK and fingerprint is None:
+        attachment.detach(db, REASON)
+        return
+    indexes.create_table(db, index)
+    attachment.start_building(db, index, fingerprint if name == CJK else None)
+    db.execute(
+        "UPDATE index_state SET reason = ? WHERE name = ? AND state = 'building'", (REASON, name)
+    )
+
+
+def _refill_titles(db: apsw.Connection) -> None:
+    db.execute(indexes.TITLES_TABLE)
+    db.execute("INSERT INTO sessions_fts(rowid, title) SELECT id, title FROM sessions_fts_rows")
+    db.execute(indexes.TITLES_TRIGGERS)
+
+
+def _index(name: str) -> indexes.Index:
+    return next(index for index in INDEXES.values() if index.name == name)
