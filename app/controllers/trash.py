@@ -75,8 +75,10 @@ class TrashController(QObject):
         in_pane = focus is not None and window.pane.isAncestorOf(focus)
         if on_list and window.lists.currentWidget() is view and not (is_read and in_pane):
             return [each for each in view.chosen_sessions() if each.id not in self._going]
-        session = self._context.session if is_read else None
-        return [] if session is None or session.id in self._going else [session]
+        session, now = self._context.session, self._navigation.current()
+        if not is_read or session is None or now is None or now.session_id != session.id:
+            return []  # nothing is open, or another one is just being opened
+        return [] if session.id in self._going else [session]
 
     def throw_away(self) -> None:
         """Move the sessions meant to the trash; the list then stands on the one after them."""
@@ -93,7 +95,8 @@ class TrashController(QObject):
     def throw_message_away(self, key: str = "") -> None:
         """Move the message of an item, else the one being read, to the trash."""
         window = self._window
-        if window.right.currentWidget() is not window.pane:
+        is_read = window.right.currentWidget() is window.pane
+        if not is_read or window.pages.currentWidget() is not window.splitter:
             return
         message = self._context.message_to_act_on(key)
         if message is not None:

@@ -42,3 +42,192 @@ def test_delete_throws_away_at_once_and_ctrl_z_brings_back(run, filled):
         assert not window.actions_by_name["undo"].isEnabled()
 
     run(scenario())
+
+
+def test_r11_undo_takes_back_the_last_alone_and_a_restart_keeps_the_rest(
+    run, filled, profile, tokenizer_path, monkeypatch, themed
+):
+    """Delete A, delete B, undo once; after a restart A comes back from the trash."""
+    from app.main import Program
+    from tests.gui.conftest import FakeDialogs
+
+    window = filled.window
+
+    async def before_restart():
+        a = stand_on(filled, 0)
+        press_delete(filled)
+        await until(lambda: len(sessions(filled)) == 3 and window.list_undo.isVisible())
+        b = window.sessions_view.current_session()
+        press_delete(filled)
+        await until(lambda: len(sessions(filled)) == 2)
+        await until(lambda: b.title in window.list_undo.words.text())
+        window.list_undo.undo.click()
+        await until(lambda: len(sessions(filled)) == 3)
+        assert b.title in sessions(filled)
+        held = await filled.store.read(trash.contents)
+        assert [each.session for each in held.items] == [a.ref]
+        await filled.stop()
+        return a
+
+    a = run(before_restart())
+
+    async def build():
+        return Program(themed, profile, FakeDialogs())
+
+    again = run(build())
+
+    async def after_restart():
+        assert await again.start()
+        await until(lambda: len(sessions(again)) == 3)
+        assert a.title not in sessions(again)
+        held = await again.store.read(trash.contents)
+        assert held.undoable == held.items[0].operation_id
+        await again.store.write(trash.undo, held.undoable, "you")
+        await until(lambda: len(sessions(again)) == 4)
+        await again.stop()
+
+    again.window.show()
+    run(after_restart())
+    again.window.deleteLater()
+
+
+def test_many_are_one_step_and_their_number_is_said(run, filled):
+    window = filled.window
+
+    async def scenario():
+        stand_on(filled, 0)
+        window.sessions_view.selectAll()
+        press_delete(filled)
+        await until(lambda: window.list_undo.isVisible())
+        assert window.list_undo.words.text() == "4 sessions moved to the trash"
+        assert sessions(filled) == []
+        filled.undoing.undo()
+        await until(lambda: len(sessions(filled)) == 4)
+
+    run(scenario())
+
+
+def test_the_open_conversation_closes_and_undo_opens_it_where_it_was(run, filled):
+    window = filled.window
+
+    async def scenario():
+        await search(filled, "osaka")
+        window.hits_view.row_opened.emit(window.models.hits.index(1))
+        await until(lambda: filled.context.session is not None)
+        place = filled.navigation.current()
+        filled.pane.setFocus()
+        window.actions_by_name["trash"].trigger()
+        await until(lambda: window.right.currentWidget() is window.nothing_open)
+        await until(lambda: window.list_undo.isVisible())
+        assert filled.navigation.current() is None
+        window.actions_by_name["undo"].trigger()
+        await until(lambda: window.right.currentWidget() is filled.pane)
+        assert filled.navigation.current() == place
+
+    run(scenario())
+
+
+def test_what_is_in_the_trash_is_not_found(run, filled):
+    window = filled.window
+
+    async def scenario():
+        await search(filled, "电影订阅")
+        assert len(hits(filled)) == 1
+        window.search_bar.field.clear()
+        await until(lambda: window.lists.currentWidget() is window.sessions_view)
+        titles = sessions(filled)
+        stand_on(filled, titles.index("电影订阅"))
+        press_delete(filled)
+        await until(lambda: len(sessions(filled)) == 3)
+        await search(filled, "电影订阅")
+        assert hits(filled) == []
+
+    run(scenario())
+
+
+def test_a_message_goes_and_comes_back(run, filled):
+    window, pane = filled.window, filled.pane
+
+    async def scenario():
+        titles = sessions(filled)
+        stand_on(filled, titles.index("电影订阅"))
+        window.sessions_view.row_opened.emit(window.sessions_view.currentIndex())
+        await until(lambda: "先占位再入队" in pane.transcript.toPlainText())
+        item = next(each for each in pane.transcript.items if each.last == 1)
+        pane.transcript.trash_asked.emit(item.key)
+        await until(lambda: pane.undo_bar.isVisible())
+        await until(lambda: "每次刷新" not in pane.transcript.toPlainText())
+        assert "先占位再入队" in pane.transcript.toPlainText()
+        window.actions_by_name["undo"].trigger()
+        await until(lambda: "每次刷新" in pane.transcript.toPlainText())
+
+    run(scenario())
+
+
+def test_delete_in_the_field_deletes_letters(run, filled):
+    window = filled.window
+
+    async def scenario():
+        window.activateWindow()
+        field = window.search_bar.field
+        field.setFocus()
+        field.setText("ab")
+        field.home(False)
+        QTest.keyClick(field, Qt.Key.Key_Delete)
+        assert field.text() == "b"
+        assert (await filled.store.read(trash.contents)).total == 0
+
+    run(scenario())
+
+
+def test_a_pin_is_shown_and_taken_back(run, filled):
+    window = filled.window
+
+    async def scenario():
+        session = stand_on(filled, 1)
+        window.sessions_view.row_opened.emit(window.sessions_view.currentIndex())
+        await until(lambda: filled.context.session is not None)
+        window.actions_by_name["pin"].trigger()
+        await until(lambda: filled.pane.header.pin.isVisible())
+        row = window.models.sessions.row_of(session.id)
+        assert window.models.sessions.session(row).pinned_at_ms is not None
+        window.actions_by_name["undo"].trigger()
+        await until(lambda: not filled.pane.header.pin.isVisible())
+        assert window.models.sessions.session(row).pinned_at_ms is None
+
+    run(scenario())
+
+
+def test_the_bar_stays_while_it_is_used_and_goes_by_itself(run, filled):
+    bar = filled.window.list_undo
+
+    async def scenario():
+        stand_on(filled, 0)
+        press_delete(filled)
+        await until(lambda: bar.isVisible())
+        bar._ends.setInterval(1)
+        bar.undo.setFocus()
+        bar._ends.start(1)
+        bar._on_time()
+        assert bar.isVisible()
+        filled.window.sessions_view.setFocus()
+        bar._ends.start(1)
+        await until(lambda: not bar.isVisible())
+        assert not filled.window.actions_by_name["undo"].isEnabled()
+
+    run(scenario())
+
+
+def test_a_refresh_keeps_what_is_chosen(run, filled):
+    view = filled.window.sessions_view
+
+    async def scenario():
+        stand_on(filled, 0)
+        flags = QItemSelectionModel.SelectionFlag.Select
+        view.selectionModel().select(filled.window.models.sessions.index(2), flags)
+        chosen = [each.id for each in view.chosen_sessions()]
+        assert len(chosen) == 2
+        await filled.sessions.load()
+        assert [each.id for each in view.chosen_sessions()] == chosen
+
+    run(scenario())
