@@ -2,12 +2,14 @@
 
 import argparse
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from app.cli.arguments import DONE, FAILED
 from app.cli.output import Output
 from app.cli.status import tokenizer_as_json
+from app.cli.store_access import store_path, writing
 
 
 def add_to(commands: Any, shared: argparse.ArgumentParser) -> None:
@@ -29,11 +31,31 @@ def run(args: argparse.Namespace, output: Output) -> int:
         path = tokenizer.installed_in(prefix) if args.venv else tokenizer.locate()
         found = tokenizer.verify(path)
     else:
-        found = tokenizer.build(prefix)
+        for line in _log(args, prefix):
+            output.progress(line)
+        output.progress_done()
+        found = tokenizer.verify(tokenizer.installed_in(prefix))
     works = found.loads and found.acceptance
     if output.as_json:
         output.document(tokenizer_as_json(found))
     else:
         output.line(f"{'works' if works else 'does not work'}: {found.path or 'no file'}")
         output.line(found.reason)
+        if found.next_step:
+            output.line(found.next_step)
     return DONE if works else FAILED
+
+
+def _log(args: argparse.Namespace, prefix: Path) -> Iterator[str]:
+    """Build it, and note that in the ledger where there is one; yields the log."""
+    from core.index import tokenizer
+    from core.types import Progress
+    from core.upkeep import tokenizing
+
+    if not store_path(args).exists():  # a store is not made for this alone
+        yield from filter(None, tokenizer.building(prefix))
+        return
+    with writing(args) as db:
+        for step in tokenizing.install(db, prefix, "command"):
+            if isinstance(step, Progress) and step.what:
+                yield step.what

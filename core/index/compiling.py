@@ -5,7 +5,8 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 from core.errors import TokenizerError
@@ -15,6 +16,8 @@ COMPILERS = ("cc", "gcc", "clang", "cl")
 """What is tried, in this order, after the command in CC."""
 
 COMPILE_SECONDS = 120
+_TICK_S = 0.1
+_MOST_SAID = 64 * 1024
 
 _NO_SOURCE = (
     f"the tokenizer's source {SOURCE_NAME} is not part of this installation; "
@@ -47,10 +50,12 @@ def find_source() -> Path:
     raise TokenizerError(_NO_SOURCE)
 
 
-def compile_library(source: Path, target: Path) -> None:
+def compiling(source: Path, target: Path) -> Iterator[str]:
     """Compile ``source`` into the library ``target`` with the first compiler that can.
 
-    Whatever else the compiler writes goes into the folder of ``target``.
+    Whatever else the compiler writes goes into the folder of ``target``. Yields the log: each
+    command, then what it says, line by line; while one works, an empty line every tenth of a
+    second, so that whoever waits can do other things. Closing it ends the compiler.
 
     Raises:
         TokenizerError: no compiler or header is there, or all compilers failed; then with the
@@ -58,10 +63,14 @@ def compile_library(source: Path, target: Path) -> None:
     """
     failures: list[str] = []
     for compiler in _compilers():
-        failure = _run(_command(compiler, source, target), target.parent)
-        if failure is None:
+        command = _command(compiler, source, target)
+        yield shlex.join(command)
+        said: list[str] = []
+        code = yield from _running(command, target.parent, said)
+        yield from said
+        if code == 0:
             return
-        failures.append(f"{compiler[0]}: {failure}")
+        failures.append(f"{compiler[0]}: {' '.join(said).strip() or f'exit code {code}'}")
     if not failures:
         raise TokenizerError(_NO_COMPILER)
     if all("sqlite3ext.h" in failure for failure in failures):
@@ -69,21 +78,35 @@ def compile_library(source: Path, target: Path) -> None:
     raise TokenizerError(f"the tokenizer does not compile; {failures[0]}")
 
 
-def _run(command: list[str], folder: Path) -> str | None:
-    """Run a compiler in ``folder``; return what it says when it fails."""
-    try:
-        done = subprocess.run(  # noqa: S603 - the user's own compiler, without a shell
-            command,
-            cwd=folder,
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            timeout=COMPILE_SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return str(error)
-    return None if done.returncode == 0 else (done.stderr or done.stdout).strip()
+def _running(command: list[str], folder: Path, said: list[str]) -> Generator[str, None, int | None]:
+    """Run a compiler in ``folder``, yielding while it works; what it says goes to ``said``.
+
+    Returns:
+        Its exit code, None where it could not be started or did not end in time.
+    """
+    with tempfile.TemporaryFile(dir=folder) as output:
+        try:
+            process = subprocess.Popen(  # noqa: S603 - the user's own compiler, without a shell
+                command, cwd=folder, stdin=subprocess.DEVNULL, stdout=output, stderr=output
+            )
+        except OSError as error:
+            said.append(str(error))
+            return None
+        try:
+            for _ in range(round(COMPILE_SECONDS / _TICK_S)):
+                try:
+                    process.wait(_TICK_S)
+                    break
+                except subprocess.TimeoutExpired:
+                    yield ""
+        finally:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+                said.append(f"was ended after {COMPILE_SECONDS} seconds")
+        output.seek(0)
+        said += output.read(_MOST_SAID).decode(errors="replace").splitlines()
+        return process.returncode
 
 
 def _compilers() -> Iterator[list[str]]:

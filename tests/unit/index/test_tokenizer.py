@@ -1,15 +1,22 @@
 """Finding, trying and building the tokenizer's library, and the words for what is wrong."""
 
+import hashlib
+import os
 import shutil
 import subprocess
 import sys
+import tempfile
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import apsw
 import pytest
 
 from core.errors import TokenizerError
 from core.index import compiling, machine, reference, tokenizer
+from core.index import library as library_file
 
 NATIVE = Path(__file__).parents[3] / "native" / "fts5_cjk"
 CC = shutil.which("cc")
@@ -124,30 +131,38 @@ def test_the_installed_library_works(tokenizer_path):
     assert status.fingerprint == reference.expected_fingerprint()
     assert status.version == "1.0.0 (Unicode 17.0)"
     assert status.reason == f"{tokenizer_path} works"
+    assert (status.state, status.next_step) == ("verified", "")
+    assert status.built_for == machine.our_machine()
+    assert status.sha256 == hashlib.sha256(tokenizer_path.read_bytes()).hexdigest()
+    assert status.load_ms is not None
+    assert 0 < status.load_ms < 1000
+    assert status.sqlite_version == apsw.sqlite_lib_version()
 
 
-def assert_unusable(status, *words):
+def assert_unusable(status, state, *words):
     assert (status.loads, status.acceptance, status.fingerprint) == (False, False, None)
+    assert status.state == state
     for word in words:
         assert word in status.reason
+    assert "backscroll install cjk" in status.next_step
 
 
 def test_verify_tells_where_it_looked(bare_machine):
     status = tokenizer.verify(None)
-    assert_unusable(
-        status, "backscroll install cjk", *(str(p.parent) for p in places(bare_machine))
-    )
+    assert_unusable(status, "missing", *(str(p.parent) for p in places(bare_machine)))
     assert status.path is None
 
 
 def test_verify_tells_of_a_file_that_is_not_there(tmp_path):
-    assert_unusable(tokenizer.verify(tmp_path / "x.so"), f"there is no file {tmp_path}/x.so")
+    assert_unusable(
+        tokenizer.verify(tmp_path / "x.so"), "missing", f"there is no file {tmp_path}/x.so"
+    )
 
 
 def test_verify_tells_of_a_file_that_is_no_library(tmp_path):
     text = tmp_path / "x.so"
     text.write_text("just a text")
-    assert_unusable(tokenizer.verify(text), "is not a library")
+    assert_unusable(tokenizer.verify(text), "unusable", "is not a library")
 
 
 def test_verify_tells_of_another_machine(tokenizer_path, tmp_path):
@@ -157,7 +172,9 @@ def test_verify_tells_of_another_machine(tokenizer_path, tmp_path):
     other.write_bytes(changed)
     name = "AArch64" if changed[0x12] == 183 else "x86-64"
     ours = machine.our_machine()
-    assert_unusable(tokenizer.verify(other), f"is made for {name}, 64 bit", f"runs on {ours}")
+    status = tokenizer.verify(other)
+    assert_unusable(status, "wrong_architecture", f"made for {name}, 64 bit", f"runs on {ours}")
+    assert status.built_for == f"{name}, 64 bit"
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 0.999])
@@ -166,7 +183,7 @@ def test_a_library_cut_short_is_not_even_tried(tokenizer_path, tmp_path, share):
     whole = tokenizer_path.read_bytes()
     short = tmp_path / "short.so"
     short.write_bytes(whole[: int(len(whole) * share)])
-    assert_unusable(tokenizer.verify(short), "is cut short")
+    assert_unusable(tokenizer.verify(short), "unusable", "is cut short")
 
 
 def test_verify_has_the_systems_words_where_it_refuses(tmp_path):
@@ -174,17 +191,20 @@ def test_verify_has_the_systems_words_where_it_refuses(tmp_path):
         tmp_path, "extern int missing_part(void);\nint use(void) { return missing_part(); }"
     )
     subprocess.run([CC, *FLAGS, "-Wl,-z,now", "source.c", "-o", made], cwd=tmp_path, check=True)
-    assert_unusable(tokenizer.verify(made), "the operating system refuses", "missing_part")
+    assert_unusable(
+        tokenizer.verify(made), "refused", "the operating system refuses", "missing_part"
+    )
 
 
 def test_verify_tells_of_a_library_that_is_something_else(tmp_path):
     made = library(tmp_path, NOT_A_TOKENIZER)
-    assert_unusable(tokenizer.verify(made), "is a library, but not the CJK tokenizer")
+    assert_unusable(tokenizer.verify(made), "unusable", "is a library, but not the CJK tokenizer")
 
 
 def test_verify_tells_of_a_tokenizer_that_misses_words(tmp_path):
     status = tokenizer.verify(library(tmp_path, UNICODE61_UNDER_OUR_NAME))
     assert (status.loads, status.acceptance) == (True, False)
+    assert status.state == "unusable"
     assert "an index of 电影订阅成功 misses 订阅" in status.reason
 
 
@@ -199,7 +219,9 @@ def test_verify_tells_of_a_tokenizer_that_cuts_otherwise(tmp_path):
     status = tokenizer.verify(made)
     assert (status.loads, status.acceptance) == (True, True)
     assert status.fingerprint not in (None, reference.expected_fingerprint())
+    assert status.state == "wrong_hash"
     assert "cuts texts otherwise" in status.reason
+    assert "backscroll install cjk" in status.next_step
 
 
 def may_load(db):
@@ -241,9 +263,55 @@ def test_an_instance_may_outlive_its_connection(tokenizer_path):
 def test_build_makes_a_library_and_leaves_nothing_else(tmp_path):
     status = tokenizer.build(tmp_path)
     made = tmp_path / "lib" / "backscroll" / tokenizer.LIBRARY_NAME
-    assert status == tokenizer.verify(made)
+    assert replace(status, load_ms=0) == replace(tokenizer.verify(made), load_ms=0)
     assert status.acceptance
-    assert list(made.parent.iterdir()) == [made]
+    assert sorted(made.parent.iterdir()) == [made, library_file.pin_of(made)]
+
+
+def test_building_tells_what_it_does_and_what_the_compiler_says(compilers, tmp_path):
+    compilers("cc", f'echo "a remark of the compiler" >&2\nPATH=/usr/bin:/bin exec {CC} "$@"')
+    log = [line for line in tokenizer.building(tmp_path) if line]
+    made = tokenizer.installed_in(tmp_path)
+    assert log[0] == f"there is no file {made}; building it"
+    assert "/cc" in log[1]
+    assert "fts5_cjk.c" in log[1]
+    assert log[2] == "a remark of the compiler"
+    assert log[-1] == f"{made} works"
+    assert [line for line in tokenizer.building(tmp_path) if line] == [f"{made} is right already"]
+
+
+def test_a_compiler_that_is_no_longer_wanted_is_ended(compilers, tmp_path):
+    compilers("cc", f"echo $$ > {tmp_path}/pid\nPATH=/usr/bin:/bin exec sleep 60")
+    steps = tokenizer.building(tmp_path)
+    while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text().strip():
+        next(steps)
+    pid = int((tmp_path / "pid").read_text())
+    steps.close()
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+    assert not list(tokenizer.installed_in(tmp_path).parent.iterdir())
+
+
+def test_a_file_that_changed_since_it_was_verified_is_not_loaded(tmp_path, monkeypatch):
+    made = Path(tokenizer.build(tmp_path).path)
+    monkeypatch.setenv(tokenizer.VARIABLE, str(made))
+    assert tokenizer.locate() == made
+    changed = bytearray(made.read_bytes())
+    changed[-1] ^= 1  # in the table of sections: the loader would not mind
+    made.write_bytes(changed)
+    assert_unusable(tokenizer.verify(made), "wrong_hash", "has changed since it was built")
+    assert tokenizer.locate() is None
+    assert tokenizer.verify(None).state == "wrong_hash"
+    assert tokenizer.build(tmp_path).state == "verified"
+    assert tokenizer.locate() == made
+
+
+def test_a_library_without_a_note_of_its_hash_is_judged_by_what_it_does(tokenizer_path, tmp_path):
+    copy = tmp_path / "copy.so"
+    shutil.copy(tokenizer_path, copy)
+    assert tokenizer.inspect(copy).state == "found"
+    assert tokenizer.inspect(copy).loads is False
+    assert tokenizer.verify(copy).state == "verified"
 
 
 def test_build_keeps_what_is_right_and_replaces_what_is_not(tmp_path):
@@ -303,6 +371,64 @@ def test_a_wrong_result_never_takes_the_name(monkeypatch, tmp_path):
         tokenizer.build(tmp_path)
     assert kept.read_bytes() == b"what was there"
     assert list(kept.parent.iterdir()) == [kept]
+
+
+def test_verify_tells_of_a_folder_or_a_pipe_in_its_place(tmp_path):
+    assert_unusable(tokenizer.verify(tmp_path), "unusable", "is a folder, not a library")
+    os.mkfifo(tmp_path / "pipe.so")
+    assert_unusable(tokenizer.verify(tmp_path / "pipe.so"), "unusable", "is no regular file")
+
+
+@contextmanager
+def as_another_user():
+    """Root reads everything: for a moment it is nobody."""
+    was = os.geteuid()
+    if was == 0:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(was)
+
+
+def test_verify_tells_of_a_file_that_cannot_be_read():
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        Path(folder).chmod(0o755)
+        secret = put(Path(folder) / "secret.so")
+        secret.chmod(0)
+        with as_another_user():
+            status = tokenizer.verify(secret)
+    assert_unusable(status, "refused", "cannot be read: Permission denied")
+
+
+@pytest.mark.parametrize(
+    ("words", "is_noexec", "told", "step"),
+    [
+        ("x.so: failed to map segment from shared object", True, "mounted noexec", "--venv DIR"),
+        ("x.so: failed to map segment from shared object: Permission denied", False,
+         "Permission denied", "SELinux"),
+        ("x.so: cannot enable executable stack as shared object requires: Permission denied",
+         False, "executable stack", "restorecon"),
+        ("libmissing.so.1: cannot open shared object file: No such file or directory", False,
+         "libmissing.so.1", "Install what it misses"),
+    ],
+)  # fmt: skip
+def test_each_refusal_of_the_system_has_its_next_step(
+    tokenizer_path, monkeypatch, words, is_noexec, told, step
+):
+    def refuse(*_):
+        raise TokenizerError("error during initialization")
+
+    def loader(_):
+        raise OSError(words)
+
+    monkeypatch.setattr(tokenizer, "load", refuse)
+    monkeypatch.setattr("ctypes.CDLL", loader)
+    flags = os.ST_NOEXEC if is_noexec else 0
+    monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_flag=flags))
+    status = tokenizer.verify(tokenizer_path)
+    assert_unusable(status, "refused", told)
+    assert step in status.next_step
 
 
 def test_a_folder_that_cannot_be_written_is_told(tmp_path):
