@@ -20,6 +20,7 @@ from app.controllers.context import ContextController
 from app.controllers.filters import FilterController
 from app.controllers.imports import ImportController
 from app.controllers.keeping import KeepingController
+from app.controllers.maintenance import MaintenanceController
 from app.controllers.navigation import NavigationController, Place
 from app.controllers.saved import SavedController
 from app.controllers.scheduler import SchedulerController
@@ -123,6 +124,9 @@ class Program(QObject):
         self.status = StatusController(store, window, tasks)
         self.backfill = BackfillController(store, window, tasks)
         self.scheduler = SchedulerController(store, window, tasks)
+        self.maintenance = MaintenanceController(
+            store, window, self.dialogs, self.backfill, self.status, tasks
+        )
         window.models.recent.replace(state.recent())
         window.first_run.show_store(str(store.path))
         self._connect()
@@ -140,6 +144,8 @@ class Program(QObject):
         self.imports.finished.connect(self._on_import_finished)
         self.window.first_run.sessions_asked.connect(self._on_sessions_asked)
         self.imports.shown.connect(self._on_sources_shown)
+        self.navigation.opened.connect(self.window.leave_maintenance)
+        self.window.maintenance_shown.connect(self._on_maintenance_shown)
         self.navigation.opened.connect(lambda each: self.state.set_text("session", str(each)))
         actions["find"].triggered.connect(self._on_find)
         actions["find_next"].triggered.connect(self.context.next_match)
@@ -211,7 +217,7 @@ class Program(QObject):
                 self.window.show_right(self.pane)
 
     def _on_find(self) -> None:
-        if self.window.right.currentWidget() is self.pane and not self.window.on_sources():
+        if self.window.right.currentWidget() is self.pane and self.window.on_conversations():
             self.pane.open_find()
         else:
             self.window.search_bar.focus()
@@ -221,7 +227,12 @@ class Program(QObject):
         self.saved.refresh()
         if self.sessions.browsing:
             self.sessions.refresh()
-        elif not self.imports.running:
+        elif not self.imports.running and self.window.on_conversations():
+            self.search.refresh()
+
+    def _on_maintenance_shown(self, shown: bool) -> None:
+        """Ask again what may have changed while the hits were covered."""
+        if not shown and not self.sessions.browsing:
             self.search.refresh()
 
     def _on_import_progressed(self, now: ImportProgress) -> None:
@@ -279,7 +290,14 @@ class Program(QObject):
 
     def _on_close_asked(self) -> None:
         if self._stopping is None:
+            self._say_closing()
             self._stopping = asyncio.get_running_loop().create_task(self.stop(), name="stop")
+
+    def _say_closing(self) -> None:
+        """Say what happens to work that is under way; it is seen where that takes a while."""
+        words = self.maintenance.closing_words() if self.store is not None else None
+        if words is not None:
+            self.window.message_bar.show_notice(words)
 
 
 def run(data_dir: Path | None = None, profile: str | None = None) -> int:

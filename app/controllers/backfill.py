@@ -13,7 +13,7 @@ from app.views.main_window import MainWindow
 from core.errors import CoreError
 from core.index import backfill, state
 from core.store.store import Store
-from core.types import IndexName, Progress, StoreStatus
+from core.types import INDEX_NAMES, IndexName, Progress, StoreStatus
 
 
 class BackfillController(QObject):
@@ -22,6 +22,26 @@ class BackfillController(QObject):
     def __init__(self, store: Store, window: MainWindow, tasks: TaskScope) -> None:
         super().__init__(window)
         self._store, self._window, self._tasks = store, window, tasks
+        self._hurried: set[IndexName] = set()
+        self._current: IndexName | None = None
+
+    def works_on(self, name: IndexName) -> bool:
+        """Tell whether this program fills this index at the moment."""
+        return self._current == name
+
+    def is_hurried(self, name: IndexName) -> bool:
+        """Tell whether this index is done without pauses, before the others."""
+        return name in self._hurried
+
+    def hurry(self, name: IndexName) -> None:
+        """Do this index now: before the others, without pauses, also where it was stopped."""
+        self._hurried.add(name)
+        if not self._tasks.running("backfill") and self._store.read_only_reason is None:
+            self._tasks.start("backfill", self._run())
+
+    def calm(self, name: IndexName) -> None:
+        """Take `hurry` back."""
+        self._hurried.discard(name)
 
     def consider(self, status: StoreStatus) -> None:
         """Begin when an index of `status` is not whole and nothing else writes much."""
@@ -32,23 +52,41 @@ class BackfillController(QObject):
 
     async def _run(self) -> None:
         try:
-            names = await self._store.read(backfill.unfinished)
-            for name in names:
-                await self._run_one(name)
+            done: set[IndexName] = set()
+            while (name := await self._next(done)) is not None:
+                if await self._run_one(name):
+                    done.add(name)
         except CoreError as error:
             self._window.message_bar.show_notice(describe(error))
         finally:
+            self._hurried.clear()
+            self._current = None
             if not self._tasks.running("import"):
                 self._window.status_bar.hide_job()
 
-    async def _run_one(self, name: IndexName) -> None:
-        pace = Pace(time.monotonic())
-        steps = backfill.run(self._store, state.new_holder(), (name,), waits=True)
+    async def _next(self, done: set[IndexName]) -> IndexName | None:
+        """Return what is to be filled next: what is hurried goes before the others."""
+        hurried = tuple(name for name in INDEX_NAMES if name in self._hurried)
+        names = await self._store.read(backfill.unfinished, hurried, now=True)
+        names += await self._store.read(backfill.unfinished)
+        return next((name for name in names if name not in done), None)
+
+    async def _run_one(self, name: IndexName) -> bool:
+        """Fill one index; return whether there is no more to do, or False to go on otherwise."""
+        pace, now = Pace(time.monotonic()), name in self._hurried
+        others = self._hurried - {name}
+        self._current = name
+        steps = backfill.run(
+            self._store, state.new_holder(), (name,), now=now, waits=not (now or others)
+        )
         async with aclosing(steps) as batches:
             async for progress in batches:
+                if now != (name in self._hurried) or (not now and self._hurried):
+                    return False
                 pace.note(time.monotonic(), progress.done, progress.done)
                 if not self._tasks.running("import"):
                     self._show(name, progress, pace)
+        return True
 
     def _show(self, name: IndexName, progress: Progress, pace: Pace) -> None:
         names = {

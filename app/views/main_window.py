@@ -214,6 +214,10 @@ class MainWindow(QMainWindow):
         """Tell whether the page of maintenance is shown."""
         return self.pages.currentWidget() is self.maintenance
 
+    def on_conversations(self) -> bool:
+        """Tell whether list and conversation are shown, and no page over them."""
+        return self.pages.currentWidget() is self.splitter
+
     def current_list(self) -> RowList:
         """Return the list that is shown."""
         if self.lists.currentWidget() is self.recent_view:

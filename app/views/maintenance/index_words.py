@@ -1,5 +1,7 @@
 """What the Indexes card says of an index: badge, bar and facts, as pure words."""
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QCoreApplication
@@ -18,7 +20,7 @@ class Verified:
 
     at_ms: int
     ok: bool
-    elapsed_ms: float
+    elapsed_ms: float | None
     words: str = ""
 
 
@@ -109,10 +111,54 @@ def facts(shown: IndexShown) -> Runs:
     if shown.is_verifying:
         parts.append((tr("asking it …"), False))
     elif shown.verified is not None and shown.verified.ok:
-        words = tr("verified %1 by a real MATCH, %2")
-        words = words.replace("%1", formatting.clock(shown.verified.at_ms))
-        parts.append((words.replace("%2", formatting.elapsed(shown.verified.elapsed_ms)), False))
+        parts.append((_verified(shown.verified), False))
     return apart(parts)
+
+
+def _verified(verified: Verified) -> str:
+    at = when(verified.at_ms)
+    if verified.elapsed_ms is None:
+        return tr("checked %1, it holds no words yet").replace("%1", at)
+    words = tr("verified %1 by a real MATCH, %2").replace("%1", at)
+    return words.replace("%2", formatting.elapsed(verified.elapsed_ms))
+
+
+def summary(indexes: Sequence[IndexShown]) -> tuple[str, str, str, str]:
+    """Return icon, ink and words for all indexes, and what it means for who searches."""
+    counts = Counter(_group(each) for each in indexes)
+    named = (
+        ("damaged", tr("%1 damaged")),
+        ("building", tr("%1 building")),
+        ("settling", tr("%1 settling")),
+        ("stuck", tr("%1 stuck")),
+        ("paused", tr("%1 paused")),
+        ("stale", tr("%1 out of date")),
+        ("detached", tr("%1 detached")),
+    )
+    parts = [
+        words.replace("%1", formatting.number(counts[key])) for key, words in named if counts[key]
+    ]
+    if not parts:
+        return "ok", "ok", tr("every index is whole"), ""
+    first = parts[0].split(" ", 1)
+    noun = tr("index") if first[0] == formatting.number(1) else tr("indexes")
+    words = ", ".join((f"{first[0]} {noun} {first[1]}", *parts[1:]))
+    if counts["damaged"]:
+        return "fail", "err", words, tr("searches go other ways and say so")
+    if set(counts) <= {"ready", "building", "settling"}:
+        return "pending", "info", words, tr("everything stays searchable meanwhile")
+    return "warning", "warn", words, tr("everything stays searchable meanwhile")
+
+
+def _group(shown: IndexShown) -> str:
+    status = shown.status
+    if shown.is_damaged:
+        return "damaged"
+    if status.state in ("detached", "ready"):
+        return status.state
+    if status.paused:
+        return "paused"
+    return "stuck" if status.stuck else status.state
 
 
 def reason(shown: IndexShown) -> Runs:

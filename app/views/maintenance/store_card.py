@@ -7,7 +7,7 @@ from app import formatting
 from app.views.maintenance import store_words
 from app.views.maintenance.card import Card, Facts
 from app.views.maintenance.flow import Flow
-from app.views.maintenance.size_bar import SizeBar
+from app.views.maintenance.size_bar import Part, SizeBar
 from app.views.maintenance.store_words import Running, StoreShown
 from app.views.parts import Button, Link, Text
 
@@ -76,6 +76,7 @@ class StoreCard(Card):
         super().__init__("", "store")
         self.title.setText(self.tr("Store"))
         self.setAccessibleName(self.title.text())
+        self.parts: tuple[Part, ...] = ()
         self.size = Text("", "title")
         self.summary = Facts()
         self.bar = SizeBar()
@@ -139,7 +140,8 @@ class StoreCard(Card):
         """Show the store as it is now."""
         self.size.setText(formatting.size(shown.bytes))
         self.summary.show_words(store_words.summary(shown))
-        self.bar.show_parts(store_words.parts(shown))
+        self.parts = store_words.parts(shown)
+        self.bar.show_parts(self.parts)
         self.damage.setVisible(bool(shown.damage))
         self.damage.show_words(shown.damage)
         words = store_words.waiting(shown.erasure)
