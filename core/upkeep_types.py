@@ -161,6 +161,26 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True)
+class PurgePreview:
+    """What a purge would do now.
+
+    `snapshots` are those it deletes, `folders` the names of damaged and replaced stores, which
+    go with it. `needed_bytes` must be free for a while; others cannot write for about `lock_s`
+    seconds. `not_now` says why it would not be done unless asked for at once.
+    """
+
+    waiting: Erasure
+    snapshots: tuple[Snapshot, ...]
+    folders: tuple[str, ...]
+    folder_bytes: int
+    needed_bytes: int
+    free_bytes: int
+    lock_s: int
+    others: tuple["OpenElsewhere", ...] = ()
+    not_now: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class OpenElsewhere:
     """Another program that has the store open. `is_us` is true for this process itself."""
 

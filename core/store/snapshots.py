@@ -85,15 +85,15 @@ def take(
     yield snapshot_at(path)
 
 
-def sweep(folder: Path) -> None:
-    """Remove what processes that were killed an hour ago or more left in a folder of snapshots."""
+def sweep(folder: Path, older_than_s: float = _STALE_S) -> None:
+    """Remove what processes left in a folder of snapshots that were killed an hour ago or more."""
     whole = {Path(snapshot.path).stem for snapshot in listed(folder)}
     for path in folder.iterdir() if folder.is_dir() else ():
         match = _OURS.fullmatch(path.name)
         if match is None or (match[1] in whole and not match[2].startswith(f"db{_HALF}")):
             continue
         with suppress(OSError):
-            if time.time() - path.lstat().st_mtime > _STALE_S:
+            if time.time() - path.lstat().st_mtime >= older_than_s:
                 path.unlink()
 
 

@@ -29,6 +29,16 @@ def block(db: apsw.Connection, reason: str) -> None:
     _write(db, Erasure(found.messages, found.bytes, found.since_at_ms, reason))
 
 
+def done(db: apsw.Connection, erased: Erasure) -> None:
+    """Note that what `waiting` returned when a purge began is erased; what came since waits on."""
+    found = waiting(db)
+    if found.messages <= erased.messages and found.since_at_ms == erased.since_at_ms:
+        clear(db)
+    else:
+        left = (found.messages - erased.messages, found.bytes - erased.bytes)
+        _write(db, Erasure(max(0, left[0]), max(0, left[1]), time.time_ns() // 1_000_000))
+
+
 def clear(db: apsw.Connection) -> None:
     """Note that nothing waits any more."""
     db.execute("DELETE FROM meta WHERE key = ?", (_KEY,))

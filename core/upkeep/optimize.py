@@ -37,13 +37,13 @@ def run(db: apsw.Connection, actor: Actor) -> Iterator[Progress | Report]:
                 claim.beat(db)
                 yield progress
             done.append(index.name)
-        yield from _merged_titles(db)
+        yield from merged_titles(db)
         claim.receipt |= {"merged": [*done, TITLES], "left": left}
         claim.outcome = _in_words(done, left)
     yield Report(claim.outcome, claim.receipt)
 
 
-def _merged_titles(db: apsw.Connection) -> Iterator[Progress]:
+def merged_titles(db: apsw.Connection) -> Iterator[Progress]:
     """Merge the index of titles, which has no state: it is filled by triggers alone."""
     pages = -settle.STEP_PAGES
     for done in range(1, _MOST_STEPS):

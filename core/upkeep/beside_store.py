@@ -1,0 +1,62 @@
+"""Other copies of a store in its folder: damaged ones, replaced ones, unfinished ones."""
+
+import os
+import re
+import shutil
+import stat
+import time
+from pathlib import Path
+
+from core.errors import StoreError
+from core.store import snapshots
+from core.upkeep.backup import PROOF_PREFIX
+
+_COPIES = re.compile(r"(?:damaged|replaced)-[0-9A-Za-z-]{1,40}")
+_UNFINISHED = ("backscroll-copy-*", "restoring-*")
+_STALE_S = 3600.0
+
+
+def copies(profile: Path) -> tuple[Path, ...]:
+    """Return the folders that hold stores which were set aside, by name.
+
+    Copies of other programs' stores that a killed process left an hour ago are among them.
+    """
+    found = [each for each in sorted(profile.iterdir()) if _COPIES.fullmatch(each.name)]
+    for pattern in _UNFINISHED:
+        found += [each for each in profile.glob(pattern) if _is_stale(each)]
+    return tuple(each for each in found if stat.S_ISDIR(each.lstat().st_mode))
+
+
+def folder_bytes(folder: Path) -> int:
+    """Return the bytes of a folder's files; links are not followed."""
+    inside = (Path(root, name) for root, _, names in os.walk(folder) for name in names)
+    return sum(path.lstat().st_size for path in inside)
+
+
+def remove_folder(folder: Path) -> None:
+    """Remove a folder of ours with all that is in it; links in it are not followed.
+
+    Raises:
+        StoreError: the system does not let it go.
+    """
+    try:
+        shutil.rmtree(folder)
+    except OSError as error:
+        raise StoreError(f"{folder} cannot be removed: {error}") from error
+
+
+def sweep_snapshots(profile: Path, removed: list[Path]) -> None:
+    """Remove what was left of removed snapshots, and copies made to prove one of them.
+
+    For after a purge: nothing that was begun before it may stay.
+    """
+    folder = snapshots.folder_of(profile)
+    for place in folder.glob(f"{PROOF_PREFIX}*"):
+        remove_folder(place)
+    for path in removed:
+        path.with_suffix(".json").unlink(missing_ok=True)
+    snapshots.sweep(folder, older_than_s=0.0)
+
+
+def _is_stale(path: Path) -> bool:
+    return time.time() - path.lstat().st_mtime > _STALE_S
