@@ -104,7 +104,7 @@ class IndexUpkeepController(QObject):
         return IndexShown(
             status,
             time.time_ns() // 1_000_000,
-            verified=self._verified(facts.checks.get(name), self._now.get(name)),
+            verified=_verified(status, facts.checks.get(name), self._now.get(name)),
             is_verifying=name in self._verifying,
             is_now=self._filling.is_hurried(name),
             is_running=self._filling.works_on(name),
@@ -112,14 +112,6 @@ class IndexUpkeepController(QObject):
             can_work=self._store.read_only_reason is None and name in facts.workable,
             rates=self._sampled(status),
         )
-
-    @staticmethod
-    def _verified(kept: Finding | None, own: Finding | None) -> Verified | None:
-        """Return the later of what the store remembers and what this window found."""
-        found = max(filter(None, (kept, own)), key=lambda each: each.at_ms or 0, default=None)
-        if found is None or found.at_ms is None or found.message.startswith("not "):
-            return None
-        return Verified(found.at_ms, found.ok, found.match_ms, "" if found.ok else found.message)
 
     def _sampled(self, status: IndexStatus) -> tuple[float, ...]:
         """Note how far an index is, about once a second while it is filled."""
@@ -160,3 +152,18 @@ class IndexUpkeepController(QObject):
     def tell(self, notice: Notice) -> None:
         """Say in the card what came of something asked of it."""
         self._card.message.show_notice(notice)
+
+
+def _verified(status: IndexStatus, kept: Finding | None, own: Finding | None) -> Verified | None:
+    """Return the later of what the store remembers and what this window found.
+
+    What could not be asked was not verified, and what an index lacked before it was begun anew
+    is no fault of it now.
+    """
+    found = max(filter(None, (kept, own)), key=lambda each: each.at_ms or 0, default=None)
+    if found is None or found.at_ms is None or found.message.startswith(("not ", "cannot ")):
+        return None
+    is_begun_anew = status.state in ("building", "settling")
+    if not found.ok and is_begun_anew and (status.last_moved_at_ms or 0) > found.at_ms:
+        return None
+    return Verified(found.at_ms, found.ok, found.match_ms, "" if found.ok else found.message)

@@ -180,7 +180,10 @@ class MaintenanceController(QObject):
         is_there = status.path is not None and status.loads
         self.upkeep.library = Path(status.path) if is_there and status.path else None
 
-    def _on_done(self) -> None:
+    def _on_done(self, name: str) -> None:
+        """Measure anew; what was repaired is asked whether it answers now."""
+        if name == "repair":
+            self.indexes.verify()
         self._measured_s = 0.0
         self._status.refresh()
         self.refresh()

@@ -43,11 +43,11 @@ class StoreUpkeepController(QObject):
 
     Signals:
         changed: something else is to be shown.
-        done: something came to its end, so sizes are others than before.
+        done: something came to its end, so sizes are others than before; carries its name.
     """
 
     changed = Signal()
-    done = Signal()
+    done = Signal(str)
 
     def __init__(
         self, store: Store, page: MaintenancePage, dialogs: Dialogs, tasks: TaskScope
@@ -127,7 +127,7 @@ class StoreUpkeepController(QObject):
         finally:
             self.running = None
             self.changed.emit()
-            self.done.emit()
+            self.done.emit(name)
 
     async def _is_wanted(self, name: str) -> bool:
         if name == "compact":
@@ -180,7 +180,11 @@ class StoreUpkeepController(QObject):
 
 def checked(checks: Mapping[str, Finding]) -> Checked | None:
     """Return what the last check came to, from what was found last of each part."""
-    known = [each for each in checks.values() if each.at_ms is not None]
+    known = [
+        each
+        for each in checks.values()
+        if each.at_ms is not None and not each.message.startswith(("not ", "cannot "))
+    ]
     if not known:
         return None
     at_ms = max(each.at_ms or 0 for each in known)

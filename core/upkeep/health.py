@@ -4,6 +4,7 @@ import shutil
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -55,6 +56,8 @@ def full(
                     findings.append(found)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+        now_ms = time.time_ns() // 1_000_000
+        findings = [replace(each, at_ms=each.at_ms or now_ms) for each in findings]
         bad = [each for each in findings if not each.ok]
         with transaction(db):
             remember(db, findings)

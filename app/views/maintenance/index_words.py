@@ -118,7 +118,7 @@ def facts(shown: IndexShown) -> Runs:
 def _verified(verified: Verified) -> str:
     at = when(verified.at_ms)
     if verified.elapsed_ms is None:
-        return tr("checked %1, it holds no words yet").replace("%1", at)
+        return tr("checked %1").replace("%1", at)
     words = tr("verified %1 by a real MATCH, %2").replace("%1", at)
     return words.replace("%2", formatting.elapsed(verified.elapsed_ms))
 

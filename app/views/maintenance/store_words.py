@@ -9,11 +9,12 @@ from app import formatting
 from app.text_ranges import one_line
 from app.views.maintenance.index_words import when
 from app.views.maintenance.size_bar import Part
+from core.types import INDEX_NAMES
 from core.upkeep_types import Erasure, OpenElsewhere, StoreSizes
 
 _CONTEXT = "store"
 _INKS = ("fill", "s2", "s3", "tint2")
-_SHOWN = 4
+_NAMED = frozenset({"messages", *INDEX_NAMES})
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +89,12 @@ def parts(shown: StoreShown) -> tuple[Part, ...]:
     if sizes is None:
         return ()
     named = sorted(sizes.parts.items(), key=lambda item: -item[1])
+    known = [(name, count) for name, count in named if name in _NAMED]
     found, inks = [], iter(_INKS)
-    for name, count in named[:_SHOWN]:
+    for name, count in known:
         ink = "hatched" if name in shown.off else next(inks, "bar")
         found.append(Part(name, count, ink, shown.states.get(name) or _note(name)))
-    rest = sum(count for _, count in named[_SHOWN:])
+    rest = sum(count for name, count in named if name not in _NAMED)
     words = (
         (tr("other tables"), rest, "bar", "", False),
         (tr("set aside, damaged"), sizes.damaged_bytes, "hatched", "", False),
