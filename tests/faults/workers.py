@@ -6,6 +6,7 @@ milliseconds, and a thousand of them a minute.
 
 import os
 import signal
+import time
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -14,7 +15,9 @@ import apsw
 from core.index import backfill
 from core.index.state import new_holder
 from core.sources import ingest
-from core.store.connection import open_store
+from core.store import attachment
+from core.store.connection import open_store, transaction
+from core.store.indexes import INDEXES
 from core.types import Role
 from tests.unit.store.making import message, store_messages
 
@@ -46,6 +49,32 @@ def said(number: int) -> list:
         )
         for each in range(EACH)
     ]
+
+
+def write_some(acks: Connection, path: Path, tokenizer: Path, name: int, commits: int) -> None:
+    """Store single messages as fast as others let it; tell last how long each commit took."""
+    db = open_store(path, tokenizer)
+    acks.send_bytes(READY)
+    seconds = []
+    for number in range(commits):
+        text = f"第{number}次订阅 live{number} " * 5
+        began = time.perf_counter()
+        store_messages(db, message(f"{name}:{number}", text, session=f"w{name}"))
+        seconds.append(time.perf_counter() - began)
+    db.close()
+    acks.send_bytes(" ".join(map(str, seconds)).encode())
+
+
+def fill_again(acks: Connection, path: Path, tokenizer: Path) -> None:
+    """Empty two indexes and fill them, as considerately as the window does."""
+    db = open_store(path, tokenizer)
+    with transaction(db):
+        for name in ("messages_fts", "messages_fts_trigram"):
+            attachment.rebuild(db, INDEXES[name], None)
+    acks.send_bytes(READY)
+    for _ in backfill.run_sync(db, new_holder(), is_busy=lambda: True):
+        pass
+    db.close()
 
 
 def fill(acks: Connection, path: Path, tokenizer: Path) -> None:
