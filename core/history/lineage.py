@@ -34,7 +34,8 @@ def lineage(db: apsw.Connection, session_id: int) -> Lineage:
         " SELECT ?, 0 UNION"
         " SELECT parent.id, depth + 1 FROM line JOIN sessions AS child ON child.id = line.id"
         " JOIN sessions AS parent ON parent.source_id = child.source_id"
-        " AND parent.native_id = child.parent_native_id WHERE depth < ?)"
+        " AND parent.native_id = child.parent_native_id AND parent.trashed_at_ms IS NULL"
+        " WHERE depth < ?)"
         " SELECT id, min(depth) AS nearest FROM line GROUP BY id ORDER BY nearest DESC",
         (session_id, _DEEPEST),
     ).fetchall()

@@ -20,6 +20,8 @@ MESSAGE_COLUMNS = (
 )
 """What `message_from` reads, of `messages AS m` and `message_placements AS p`."""
 
+_STATE = 6  # in MESSAGE_COLUMNS
+
 IS_VISIBLE = (
     f"(k.flags & {STATE_MASK}) IN ({', '.join(str(STATE_BITS[s]) for s in sorted(VISIBLE))})"
 )
@@ -123,7 +125,8 @@ def message_by_ref(db: apsw.Connection, session_id: int, uid: str) -> Message:
     """Return the message that a session shows under a uid, with the whole of its content.
 
     Its number is that among the visible messages; one that is not visible has the number of
-    the next that is. A superseded text is found only where no other has its uid.
+    the next that is. A superseded text is found only where no other has its uid; nothing is
+    where one in the trash has it.
 
     Raises:
         NotFoundError: the session has no such message.
@@ -132,10 +135,10 @@ def message_by_ref(db: apsw.Connection, session_id: int, uid: str) -> Message:
         f"SELECT {MESSAGE_COLUMNS} FROM message_placements AS p"
         " JOIN messages AS m ON m.id = p.message_id WHERE p.session_id = ?"
         " AND m.uid = ? AND m.source_id = (SELECT source_id FROM sessions WHERE id = ?)"
-        " ORDER BY m.state = 'superseded', m.id LIMIT 1",
+        " ORDER BY m.state = 'superseded', m.state <> 'trashed', m.id LIMIT 1",
         (session_id, uid, session_id),
     ).get
-    if row is None:
+    if row is None or row[_STATE] == MessageState.TRASHED:
         raise NotFoundError(f"the session has no message named {uid}")
     return message_from(row, number_of(db, session_id, row[3], row[0]), len(row[7]))
 

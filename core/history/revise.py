@@ -63,6 +63,8 @@ def follow(
     tells that the source's positions may change, so the place follows too.
     """
     record = message.record
+    if same.state == MessageState.TRASHED and same.session_id == message.session_id:
+        _note_state(db, same.id, record.state)
     if same.state in _SETTLED or not (
         same.session_id == message.session_id or _is_more_visible(record.state, same.state)
     ):
@@ -108,6 +110,9 @@ def rewrite(
     """
     if message.record.position is None:
         message.seq = shown.seq
+    if shown.state == MessageState.TRASHED:
+        _rewrite_trashed(db, message, shown, same, tally)
+        return True
     if same is not None and same.state != MessageState.SUPERSEDED:
         _retire(db, message, shown, tally)
         if same.seq is None:
@@ -120,6 +125,24 @@ def rewrite(
         return False
     _replace_text(db, message, shown, tally)
     return True
+
+
+def _rewrite_trashed(
+    db: apsw.Connection, message: Incoming, shown: Existing, same: Existing | None, tally: Tally
+) -> None:
+    """Let a message in the trash have its new text there; one that others show stays as it is."""
+    if same is None and len(_sessions(db, shown.id)) == 1:
+        message.state = MessageState.TRASHED
+        _replace_text(db, message, shown, tally)
+        _note_state(db, shown.id, message.record.state)
+
+
+def _note_state(db: apsw.Connection, message_id: int, state: MessageState) -> None:
+    """Take note of the state that a message in the trash will have when it comes back."""
+    db.execute(
+        "UPDATE trashed_messages SET state = ?1 WHERE message_id = ?2 AND state <> ?1",
+        (state, message_id),
+    )
 
 
 def _is_more_visible(state: MessageState, than: MessageState) -> bool:

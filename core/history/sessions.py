@@ -10,6 +10,7 @@ from typing import Any
 import apsw
 
 from core.errors import AmbiguousError, NotFoundError, SettingError
+from core.store import damage
 from core.store.listing import LISTED_KINDS, listed_count
 from core.store.places import in_projects
 from core.text import project
@@ -63,8 +64,12 @@ def list_sessions(
     Raises:
         SettingError: `after` is not a token of a list in this order.
     """
+    return damage.answered(db, lambda: _page(db, wanted, limit, after))
+
+
+def _page(db: apsw.Connection, wanted: SessionFilter, limit: int, after: str | None) -> SessionPage:
     column, index = _ORDERS[wanted.sort]
-    conditions, bindings = _conditions(wanted)
+    conditions, bindings = _conditions(wanted, has_titles=damage.titles_usable(db))
     # The planner does not know that 50 rows are wanted; only what has an index goes first.
     walk = "" if wanted.text or wanted.projects else f"INDEXED BY {index}"
     rows: list[tuple[Any, ...]] = []
@@ -182,7 +187,7 @@ def _named(db: apsw.Connection, condition: str, bindings: tuple[str, ...]) -> li
     return [_session(row) for row in rows]
 
 
-def _conditions(wanted: SessionFilter) -> tuple[list[str], list[Any]]:
+def _conditions(wanted: SessionFilter, *, has_titles: bool) -> tuple[list[str], list[Any]]:
     """Return the filter as conditions on `s` and what they bind."""
     conditions, bindings = ["s.trashed_at_ms IS NULL"], list[Any]()
     if not wanted.include_archived:
@@ -202,17 +207,17 @@ def _conditions(wanted: SessionFilter) -> tuple[list[str], list[Any]]:
             conditions.append(f"s.last_active_at_ms {operator} ?")
             bindings.append(bound)
     if text := project(wanted.text).strip():
-        _add_title(text, conditions, bindings)
+        _add_title(text, conditions, bindings, has_titles=has_titles)
     return conditions, bindings
 
 
-def _add_title(text: str, conditions: list[str], bindings: list[Any]) -> None:
+def _add_title(text: str, conditions: list[str], bindings: list[Any], *, has_titles: bool) -> None:
     """Narrow to titles that hold `text`; three characters or more go through the index.
 
     FTS5 answers LIKE from a trigram index only without ESCAPE, so there the wildcards become
     "any character", and the exact comparison follows.
     """
-    if len(text) >= _TRIGRAM:
+    if has_titles and len(text) >= _TRIGRAM:
         loose = text.replace("%", "_")
         conditions.append("s.id IN (SELECT rowid FROM sessions_fts WHERE title LIKE ?)")
         bindings.append(f"%{loose}%")

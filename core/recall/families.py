@@ -2,6 +2,7 @@
 
 A lineage is a session with all that continues, branches, forks or was delegated from it. A
 reset begins a new one: a new conversation in the same chat, without what was said before.
+Sessions in the trash are of no family: it is as if they were deleted.
 """
 
 import json
@@ -31,15 +32,15 @@ _ENDED = frozenset(  # the session was left behind: compacted, or started anew (
 _LEFT_BEHIND = (Relation.CONTINUATION, Relation.RESET)
 
 _KIN = (
-    "SELECT c.id, p.id, c.relation, c.end_reason, c.kind, c.source_id, c.trashed_at_ms IS NOT NULL"
+    "SELECT c.id, p.id, c.relation, c.end_reason, c.kind, c.source_id"
     " FROM json_each(?) AS j CROSS JOIN sessions AS c ON c.id = j.value"
-    " LEFT JOIN sessions AS p"
-    " ON p.source_id = c.source_id AND p.native_id = c.parent_native_id"
+    " LEFT JOIN sessions AS p ON p.source_id = c.source_id"
+    " AND p.native_id = c.parent_native_id AND p.trashed_at_ms IS NULL"
 )
 _CHILDREN = (
     "SELECT c.id FROM sessions AS s CROSS JOIN sessions AS c"
     " ON c.source_id = s.source_id AND c.parent_native_id = s.native_id"
-    " WHERE s.id = ? AND c.relation IN ({relations})"
+    " WHERE s.id = ? AND c.relation IN ({relations}) AND c.trashed_at_ms IS NULL"
     " ORDER BY c.started_at_ms DESC, c.id DESC"
 )
 
@@ -52,7 +53,6 @@ class Kin(NamedTuple):
     end_reason: str | None
     kind: SessionKind
     source_id: int
-    is_trashed: bool
 
 
 class Families:
@@ -71,10 +71,8 @@ class Families:
             if not unknown:
                 return
             rows = self.db.execute(_KIN, (json.dumps(sorted(unknown)),))
-            for row, parent, relation, end_reason, kind, source_id, is_trashed in rows:
-                self._kin[row] = Kin(
-                    parent, relation, end_reason, SessionKind(kind), source_id, bool(is_trashed)
-                )
+            for row, parent, relation, end_reason, kind, source_id in rows:
+                self._kin[row] = Kin(parent, relation, end_reason, SessionKind(kind), source_id)
             found = (self._kin[row].parent for row in unknown if row in self._kin)
             unknown = {row for row in found if row is not None and row not in self._kin}
 
@@ -102,7 +100,7 @@ class Families:
             following = [
                 child
                 for child in self._children(session_id, (Relation.CONTINUATION,))
-                if child not in seen and not self.kin(child).is_trashed
+                if child not in seen
             ]
             if not following:
                 break

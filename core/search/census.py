@@ -16,7 +16,7 @@ from core.search.scope import (
 from core.search.sql import Sql, both
 from core.store import keys
 from core.store.keys import LONG_FLAG, STATE_BITS, STATE_MASK
-from core.types import Role
+from core.types import MessageState, Role
 
 Counts = Mapping[int, int]
 """What `keys.counts` returns."""
@@ -44,11 +44,22 @@ def left_out(db: apsw.Connection, counts: Counts, scope: Scope) -> dict[str, int
         if state not in scope.states and keys.total(counts, states=frozenset({state})):
             is_state = Sql(f"(k.flags & {STATE_MASK}) = {STATE_BITS[state]}")
             found[name] = count(db, both(Sql(IS_ASIDE), is_state, filters))
-    if scope.leaves_trash:
-        shown = Sql(one_of(STATE_MASK, [STATE_BITS[state] for state in scope.states]))
-        found["trashed"] = count(db, both(IN_TRASH, shown, filters))
+    if MessageState.TRASHED not in scope.states:
+        found["trashed"] = _trashed(db, counts, scope, filters)
     found["cut_tails"] = _cut_tails(db, counts, scope)
     return {name: number for name, number in found.items() if number}
+
+
+def _trashed(db: apsw.Connection, counts: Counts, scope: Scope, filters: Sql) -> int:
+    """Return how many messages are in the trash, with their sessions or alone."""
+    found = 0
+    if scope.left_sessions:
+        shown = Sql(one_of(STATE_MASK, [STATE_BITS[state] for state in scope.states]))
+        found += count(db, both(IN_TRASH, shown, filters))
+    if keys.total(counts, states=frozenset({MessageState.TRASHED})):
+        alone = Sql(f"(k.flags & {STATE_MASK}) = {STATE_BITS[MessageState.TRASHED]}")
+        found += count(db, both(Sql(IS_ASIDE), alone, filters))
+    return found
 
 
 def _cut_tails(db: apsw.Connection, counts: Counts, scope: Scope) -> int:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import apsw
 
 from core.errors import NotFoundError
+from core.history.deletion import BEING_DELETED
 from core.history.messages import IS_VISIBLE
 from core.search.compile import of_fields
 from core.search.named import of_places
@@ -55,12 +56,16 @@ ON_REQUEST = {"rewound": MessageState.REWOUND, "hidden": MessageState.HIDDEN}
 
 
 _TRASHED = "SELECT id FROM sessions WHERE trashed_at_ms IS NOT NULL"
-IN_TRASH = Sql(f"k.session_id IN ({_TRASHED})")
-_NOTIN_TRASH = Sql(
-    f"(k.session_id NOT IN ({_TRASHED}) OR EXISTS"
-    " (SELECT 1 FROM message_placements AS p JOIN sessions AS s ON s.id = p.session_id"
-    " WHERE p.message_id = k.id AND s.trashed_at_ms IS NULL))"
+_HALF_DELETED = f"{_TRASHED} AND trashed_by = {BEING_DELETED}"
+_HAS_LIVE_PLACE = (
+    "EXISTS (SELECT 1 FROM message_placements AS p WHERE p.message_id = k.id"
+    " AND p.session_id NOT IN ({left}))"
 )
+IN_TRASH = Sql(
+    f"k.session_id IN ({_TRASHED} AND trashed_by IS NOT {BEING_DELETED})"
+    f" AND NOT {_HAS_LIVE_PLACE.format(left=_TRASHED)}"
+)
+"""Messages that only sessions in the trash show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +74,8 @@ class Scope:
 
     `where` is the whole condition; `filters` is what of it the user chose: sessions, projects,
     sources, times and fields. `session_ids` are the sessions named, none when all are meant.
-    `whole_tool_rows` tells that tool rows are searched to their end.
+    `whole_tool_rows` tells that tool rows are searched to their end. `left_sessions` is SQL
+    for the sessions that are out of it, those in the trash; '' where there are none.
     """
 
     where: Sql
@@ -77,13 +83,13 @@ class Scope:
     session_ids: tuple[int, ...]
     roles: frozenset[Role]
     states: frozenset[MessageState]
-    leaves_trash: bool
+    left_sessions: str
     whole_tool_rows: bool
 
     @property
     def is_narrowed(self) -> bool:
         """True when counters alone do not tell how many messages there are in it."""
-        return self.filters is not EVERYTHING or self.leaves_trash
+        return self.filters is not EVERYTHING or bool(self.left_sessions)
 
     def holds_for_all(self, counts: Mapping[int, int]) -> bool:
         """Tell whether every message but those superseded is in it; `counts` as keys has them."""
@@ -108,10 +114,13 @@ def scope_of(db: apsw.Connection, request: SearchRequest, fields: tuple[Node, ..
     states = _SHOWN | asked
     if request.everything:
         states = frozenset(MessageState) - {MessageState.SUPERSEDED}
-    has_trash = db.execute(f"SELECT EXISTS ({_TRASHED})").get
     with_trash = request.everything or "trash" in request.include
-    leaves_trash = bool(has_trash) and not with_trash
-    session_ids = _named(db, request.sessions)
+    if with_trash:
+        states |= {MessageState.TRASHED}
+    left_sessions = _HALF_DELETED if with_trash else _TRASHED
+    if not db.execute(f"SELECT EXISTS ({left_sessions})").get:
+        left_sessions = ""
+    session_ids = _named(db, request.sessions, left_sessions)
     filters = both(
         _within(session_ids),
         _in_places(db, request),
@@ -121,7 +130,7 @@ def scope_of(db: apsw.Connection, request: SearchRequest, fields: tuple[Node, ..
     where = both(
         Sql(one_of(STATE_MASK, [STATE_BITS[state] for state in states])),
         EVERYTHING if len(roles) == len(Role) else Sql(has_role(roles)),
-        _NOTIN_TRASH if leaves_trash else EVERYTHING,
+        _not_in(left_sessions) if left_sessions else EVERYTHING,
         filters,
     )
     whole_tool_rows = (
@@ -130,7 +139,7 @@ def scope_of(db: apsw.Connection, request: SearchRequest, fields: tuple[Node, ..
         or any(_names_tool_rows(node) for node in fields)
     )
     session_ids = _shown(session_ids, fields)
-    return Scope(where, filters, session_ids, roles, states, leaves_trash, whole_tool_rows)
+    return Scope(where, filters, session_ids, roles, states, left_sessions, whole_tool_rows)
 
 
 def _role_of(node: Node) -> frozenset[Role] | None:
@@ -167,14 +176,14 @@ def _shown(session_ids: tuple[int, ...], fields: tuple[Node, ...]) -> tuple[int,
 
 def session_in(db: apsw.Connection, scope: Scope, message_id: int, owner: int) -> int:
     """Return the session to show a message in: its owner, or one in the scope that has it."""
-    if not scope.session_ids and not scope.leaves_trash:
+    if not scope.session_ids and not scope.left_sessions:
         return owner
     named = places(scope.session_ids)
     is_named = f"p.session_id IN {named.text}" if scope.session_ids else "true"
-    is_kept = "s.trashed_at_ms IS NULL" if scope.leaves_trash else "true"
+    is_kept = f"p.session_id NOT IN ({scope.left_sessions})" if scope.left_sessions else "true"
     found = db.execute(
-        "SELECT p.session_id FROM message_placements AS p JOIN sessions AS s"
-        f" ON s.id = p.session_id WHERE p.message_id = ? AND {is_named} AND {is_kept}"
+        "SELECT p.session_id FROM message_placements AS p"
+        f" WHERE p.message_id = ? AND {is_named} AND {is_kept}"
         " ORDER BY p.session_id <> ?, p.session_id LIMIT 1",
         (message_id, *named.bindings, owner),
     ).get
@@ -197,10 +206,19 @@ def _at_times(since_ms: int | None, until_ms: int | None) -> Sql:
     return both(since, until)
 
 
-def _named(db: apsw.Connection, refs: tuple[str, ...]) -> tuple[int, ...]:
+def _not_in(left_sessions: str) -> Sql:
+    """Return the condition that a session beside those left out shows a message."""
+    live = _HAS_LIVE_PLACE.format(left=left_sessions)
+    return Sql(f"(k.session_id NOT IN ({left_sessions}) OR {live})")
+
+
+def _named(db: apsw.Connection, refs: tuple[str, ...], left_sessions: str) -> tuple[int, ...]:
+    left: set[int] = set()
+    if left_sessions:
+        left = {int(row) for (row,) in db.execute(left_sessions)}
     ids: list[int] = []
     for ref in refs:
-        found = [int(row[0]) for row in db.execute(_BY_REF, (ref,))]
+        found = [int(row[0]) for row in db.execute(_BY_REF, (ref,)) if row[0] not in left]
         if not found:
             raise NotFoundError(f"no session is named {ref}")
         ids += found

@@ -1,11 +1,11 @@
 """Which sessions are too old to stay, lineage by lineage: reading alone, in one pass."""
 
 import time
-from bisect import bisect_right
-from collections import Counter
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import apsw
@@ -14,14 +14,11 @@ RUNNING_MS = 86_400_000
 """A session that no source says has ended is running while it was active within this time."""
 
 
-class Row(NamedTuple):
-    """A session as retention sees it; `last_ms` is None where it has no time."""
+Row = tuple[int, int | None, int, int, int]
+"""A session: its row, when it was last active, messages, whether it is pinned, has no end.
 
-    id: int
-    last_ms: int | None
-    messages: int
-    is_pinned: int
-    is_open: int
+A bare tuple as SQLite returns it: naming the fields of 100,000 of them costs 0.1 s.
+"""
 
 
 class Month(NamedTuple):
@@ -54,11 +51,11 @@ class _Family:
 def live_rows(db: apsw.Connection, source_ids: Sequence[int]) -> list[Row]:
     """Return the sessions of these sources that are not in the trash."""
     among = ", ".join(map(str, source_ids))
-    rows: Iterable[Any] = db.execute(
+    rows: list[Any] = db.execute(
         "SELECT id, last_active_at_ms, message_count, pinned_at_ms IS NOT NULL,"
         f" end_reason IS NULL FROM sessions WHERE trashed_at_ms IS NULL AND source_id IN ({among})"
-    )
-    return [Row(*row) for row in rows]
+    ).fetchall()
+    return rows
 
 
 def families(db: apsw.Connection, source_ids: Sequence[int]) -> dict[int, int]:
@@ -82,34 +79,25 @@ def families(db: apsw.Connection, source_ids: Sequence[int]) -> dict[int, int]:
     return {row: _root(parents, row) for row in parents if row > 0}
 
 
-def sort(rows: Iterable[Row], related: dict[int, int], cutoff_ms: int, now_ms: int) -> Sorted:
+def sort(rows: Sequence[Row], related: dict[int, int], cutoff_ms: int, now_ms: int) -> Sorted:
     """Tell which sessions go: older than `cutoff_ms` to the last member of their lineage.
 
     A lineage with a member that is pinned, running, or of unknown age stays whole.
     """
-    kept: dict[int, _Family] = {}
-    rows = list(rows)
     running_since = now_ms - RUNNING_MS
-    for row in rows:
-        family = related.get(row.id)
-        if family is None:
-            continue
-        member = kept.setdefault(family, _Family())
-        member.is_pinned |= bool(row.is_pinned)
-        member.is_running |= _is_running(row, running_since)
-        member.is_young |= row.last_ms is None or row.last_ms >= cutoff_ms
+    kept = _families_kept(rows, related, cutoff_ms, running_since)
     found = Sorted()
     for row in rows:
-        last_ms = row.last_ms
+        session_id, last_ms, _, is_pinned, is_open = row
         if last_ms is None:
             found.kept_without_time += 1
             continue
         if last_ms >= cutoff_ms:
             continue
-        facts = kept.get(related.get(row.id, 0))
-        if row.is_pinned or (facts and facts.is_pinned):
+        facts = kept[related[session_id]] if session_id in related else None
+        if is_pinned or (facts and facts.is_pinned):
             found.kept_pinned += 1
-        elif _is_running(row, running_since) or (facts and facts.is_running):
+        elif (is_open and last_ms >= running_since) or (facts and facts.is_running):
             found.kept_running += 1
         elif facts and facts.is_young:
             found.kept_by_lineage += 1
@@ -118,18 +106,40 @@ def sort(rows: Iterable[Row], related: dict[int, int], cutoff_ms: int, now_ms: i
     return found
 
 
+def _families_kept(
+    rows: Sequence[Row], related: dict[int, int], cutoff_ms: int, running_since: int
+) -> dict[int, _Family]:
+    """Return what keeps each lineage."""
+    kept: dict[int, _Family] = {}
+    for session_id, last_ms, _, is_pinned, is_open in rows:
+        family = related.get(session_id)
+        if family is None:
+            continue
+        member = kept.get(family)
+        if member is None:
+            member = kept[family] = _Family()
+        if is_pinned:
+            member.is_pinned = True
+        if last_ms is None or last_ms >= cutoff_ms:
+            member.is_young = True
+        if is_open and last_ms is not None and last_ms >= running_since:
+            member.is_running = True
+    return kept
+
+
 def by_month(rows: Iterable[Row]) -> dict[Month, tuple[int, int]]:
     """Return how many sessions and messages were last active in each month of local time."""
-    timed = [(row.last_ms, row.messages) for row in rows if row.last_ms is not None]
+    timed = sorted((last_ms, count) for _, last_ms, count, *_ in rows if last_ms is not None)
     if not timed:
         return {}
-    months, starts = _months(min(timed)[0], max(timed)[0])
-    sessions, messages = Counter[int](), Counter[int]()
-    for last_ms, count in timed:
-        at = bisect_right(starts, last_ms) - 1
-        sessions[at] += 1
-        messages[at] += count
-    return {months[at]: (sessions[at], messages[at]) for at in sorted(sessions)}
+    months, starts = _months(timed[0][0], timed[-1][0])
+    messages = [0, *accumulate(count for _, count in timed)]
+    edges = [bisect_left(timed, (start,)) for start in starts] + [len(timed)]
+    return {
+        month: (end - begin, messages[end] - messages[begin])
+        for month, begin, end in zip(months, edges[:-1], edges[1:], strict=True)
+        if end > begin
+    }
 
 
 def _months(first_ms: int, last_ms: int) -> tuple[list[Month], list[int]]:
@@ -143,10 +153,6 @@ def _months(first_ms: int, last_ms: int) -> tuple[list[Month], list[int]]:
         starts.append(round(time.mktime((year, month, 1, 0, 0, 0, 0, 0, -1)) * 1000))
         year, month = (year, month + 1) if month < 12 else (year + 1, 1)
     return months, starts
-
-
-def _is_running(row: Row, since_ms: int) -> bool:
-    return bool(row.is_open) and row.last_ms is not None and row.last_ms >= since_ms
 
 
 def _join(parents: dict[int, int], one: int, other: int) -> None:

@@ -57,8 +57,7 @@ class _Plan:
     @property
     def token(self) -> str:
         told = hashlib.blake2b(digest_size=12)
-        for row in self.sorted.going:
-            told.update(f"{row.id},{row.last_ms},{row.messages};".encode())
+        told.update(repr([row[:3] for row in self.sorted.going]).encode())
         token = _Token(self.rule.days, self.rule.sources, self.cutoff_ms, told.hexdigest())
         return base64.urlsafe_b64encode(msgspec.json.encode(token)).decode().rstrip("=")
 
@@ -108,9 +107,9 @@ def preview(
     cutoff = now - checked.days * clock.DAY_MS if before_ms is None else before_ms
     plan = _plan(db, checked, cutoff, now)
     going = plan.sorted.going
-    messages, every = sum(row.messages for row in going), _all_messages(db)
-    size = text_bytes(db, [(row.id, row.messages) for row in going])
-    times = [row.last_ms for row in going if row.last_ms is not None]
+    messages, every = _messages_of(going), _all_messages(db)
+    size = text_bytes(db, [(row[0], row[2]) for row in going])
+    times = [last_ms for _, last_ms, *_ in going if last_ms is not None]
     return RetentionPreview(
         rule=checked,
         token=plan.token,
@@ -144,8 +143,8 @@ def going(
     if not checked.days and before_ms is None:
         return ()
     cutoff = now - checked.days * clock.DAY_MS if before_ms is None else before_ms
-    found = sorted(_plan(db, checked, cutoff, now).sorted.going, key=lambda r: (r.last_ms, r.id))
-    ids = [row.id for row in found[:limit]]
+    found = _plan(db, checked, cutoff, now).sorted.going
+    ids = [row[0] for row in sorted(found, key=lambda row: (row[1] or 0, row[0]))[:limit]]
     sessions = sessions_by_id(db, ids) if ids else {}
     return tuple(sessions[row] for row in ids)
 
@@ -237,7 +236,7 @@ def _refuse(db: apsw.Connection, plan: _Plan, token: str, now: int, *, confirmed
             "the store changed since this was previewed, and something else would go now:"
             " nothing was moved; preview it again"
         )
-    messages, every = sum(row.messages for row in plan.sorted.going), _all_messages(db)
+    messages, every = _messages_of(plan.sorted.going), _all_messages(db)
     if messages * CONFIRMED_SHARE > every and not confirmed:
         raise RefusedError(
             f"{messages:,} of {counted(every, 'message')} would go, more than a fifth:"
@@ -248,9 +247,8 @@ def _refuse(db: apsw.Connection, plan: _Plan, token: str, now: int, *, confirmed
 def _batches(plan: _Plan) -> Iterator[list[int]]:
     """Yield the rows that go, some hundred at a time; a lineage is never in two of them."""
     whole: dict[int, list[int]] = {}
-    for row in plan.sorted.going:
-        # A session without relatives has its own row as number, below all of the lineages'.
-        whole.setdefault(plan.related.get(row.id, row.id), []).append(row.id)
+    for session_id, *_ in plan.sorted.going:
+        whole.setdefault(plan.related.get(session_id, session_id), []).append(session_id)
     batch: list[int] = []
     for members in whole.values():
         if batch and len(batch) + len(members) > _BATCH:
@@ -295,12 +293,12 @@ def _months(
 ) -> tuple[MonthOfSessions, ...]:
     """Return what goes and what stays by local month; bytes by the average of a message."""
     rows = plan.sorted.going
-    gone = {row.id for row in rows}
-    staying = [row for row in plan.rows if row.id not in gone]
+    gone = {row[0] for row in rows}
+    staying = [row for row in plan.rows if row[0] not in gone]
     goes, stays = lineages.by_month(rows), lineages.by_month(staying)
     each_going = going_bytes / going_messages if going_messages else 0.0
-    kept = sum(row.messages for row in staying)
-    sample = text_bytes(db, [(row.id, row.messages) for row in staying], _CHART_SAMPLE)
+    kept = _messages_of(staying)
+    sample = text_bytes(db, [(row[0], row[2]) for row in staying], _CHART_SAMPLE)
     each_staying = sample / kept if kept else 0.0
     found = []
     for month in sorted({*goes, *stays}):
@@ -328,6 +326,10 @@ def _nothing(checked: RetentionRule, every: int) -> RetentionPreview:
         checked, "", 0, 0, 0, 0, None, None, 0, 0, 0, 0, every, needs_confirmation=False,
         refused=OFF,
     )  # fmt: skip
+
+
+def _messages_of(rows: Iterable[Row]) -> int:
+    return sum(count for _, _, count, *_ in rows)
 
 
 def _all_messages(db: apsw.Connection) -> int:
