@@ -85,8 +85,10 @@ def batches(
             while name in unfinished(db, (name,), now=now):
                 if is_background and name not in pace.draining and _is_too_soon(db, name):
                     break
+                started = time.perf_counter()
                 with transaction(db):
                     progress = step(db, name, pace, holder)
+                pace.last_s = time.perf_counter() - started  # with what COMMIT took
                 if progress is None:
                     break
                 yield progress

@@ -4,7 +4,7 @@ import time
 
 import apsw
 
-from core.index import settle
+from core.index import bulk, settle
 from core.index.pace import Pace
 from core.index.progress import Movement
 from core.index.state import beat, claim, state_of
@@ -98,6 +98,10 @@ def _fill(db: apsw.Connection, index: Index, pace: Pace) -> int:
     if last == cursor:
         _finish(db, index)
         return 0
+    if index.name not in pace.bulk:
+        pace.bulk.add(index.name)
+        if status_of(db, index.name).todo >= bulk.BULK_ROWS:
+            bulk.begin(db, index)
     columns = ", ".join(index.columns)
     db.execute(
         f"INSERT INTO {index.name}(rowid, {columns}) SELECT id, {columns} FROM {index.view}"
@@ -126,6 +130,7 @@ def _add_unsettled(db: apsw.Connection, index: Index, rows: int) -> None:
 
 def _finish(db: apsw.Connection, index: Index) -> None:
     """End the filling of an index whose cursor has passed everything it lacks."""
+    bulk.end(db, index)
     db.execute(
         "UPDATE index_state SET cursor = high_water,"
         " state = CASE WHEN unsettled_rows > 0 THEN 'settling' ELSE 'ready' END WHERE name = ?",

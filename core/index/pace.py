@@ -23,13 +23,15 @@ _LEAST_BYTES, _MOST_BYTES = 8 * 1024, 4 * 1024 * 1024
 class Pace:
     """What one run knows: how much text the next batch takes, so that it lasts `TARGET_S`.
 
-    `merging` are the indexes whose merge was begun, `draining` those whose queue is being taken
-    in, `moved` how fast each of them goes.
+    `last_s` is how long the last batch held the lock. `bulk` are the indexes whose filling was
+    begun, `merging` those whose merge was, `draining` those whose queue is being taken in,
+    `moved` how fast each of them goes.
     """
 
     text_bytes: int = 64 * 1024
     blocks: int = 64
     last_s: float = 0.0
+    bulk: set[IndexName] = field(default_factory=set)
     merging: set[IndexName] = field(default_factory=set)
     draining: set[IndexName] = field(default_factory=set)
     moved: dict[IndexName, Movement] = field(default_factory=dict)
