@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QKeyCombination, Qt, Signal
+from PySide6.QtCore import QEvent, QKeyCombination, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import (
     QApplication,
@@ -44,6 +44,7 @@ _DEFAULT = (1440, 900)
 _MENU_HEIGHT = 28
 _LIST_WIDTH = 400
 _LIST_MINIMUM = 280
+_BACK = QKeyCombination(Qt.KeyboardModifier.AltModifier, Qt.Key.Key_Left)
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,26 +329,19 @@ class MainWindow(QMainWindow):
     # QWidget
 
     def event(self, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.ShortcutOverride and self._leaves(event):
-            event.accept()  # else the way back through conversations would take the key
+        """Let Alt+Left lead back from maintenance, not through the conversations behind it."""
+        is_asked = event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent)
+        if is_asked and self.on_maintenance() and event.keyCombination() == _BACK:
+            event.accept()
+            QTimer.singleShot(0, self.leave_maintenance)  # a button would make an arrow of the key
             return True
         return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if self._leaves(event):
+        if event.key() == Qt.Key.Key_Escape and self.on_maintenance():
             self.leave_maintenance()
             return
         super().keyPressEvent(event)
-
-    def _leaves(self, event: QEvent) -> bool:
-        """Tell whether a key leads from the page of maintenance back to what was before."""
-        if not self.on_maintenance() or not isinstance(event, QKeyEvent):
-            return False
-        keys = event.keyCombination()
-        return keys in (
-            QKeyCombination(Qt.Key.Key_Escape),
-            QKeyCombination(Qt.KeyboardModifier.AltModifier, Qt.Key.Key_Left),
-        )
 
     def closeEvent(self, event: QCloseEvent) -> None:
         if self._may_close:

@@ -119,7 +119,7 @@ class IndexRow(QWidget):
 
     def _can_hurry(self, shown: IndexShown) -> bool:
         status = shown.status
-        works = status.state in ("building", "settling", "stale") and not shown.is_damaged
+        works = status.state != "ready" and not shown.is_damaged
         return works and shown.can_work and not (shown.is_now or status.paused)
 
     def _offer(self, button: Button, offered: bool) -> None:
