@@ -207,6 +207,36 @@ class StoreSizes:
 
 
 @dataclass(frozen=True, slots=True)
+class SourceTrouble:
+    """What of a file could not be read: the record at `line`, or with 0 the file."""
+
+    path: str
+    line: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class SourceState:
+    """A source of the store, how its files stand now, and what the last import made of it.
+
+    That is `new` and `changed` in messages, `skipped` in files; None where none told.
+    """
+
+    kind: str
+    name: str
+    root: str
+    last_run_at_ms: int | None
+    files: int
+    new: int | None
+    changed: int | None
+    skipped: int | None
+    failed: int
+    bad_records: int
+    troubles: tuple[SourceTrouble, ...] = ()
+    unknown_records: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """What one check found. `ok` with a message that begins "not" means: nothing to check.
 

@@ -5,13 +5,16 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import apsw
+import msgspec
 
 from core.sources.records import SourceIdentity
+from core.upkeep_types import SourceState, SourceTrouble
 
 FileState = Literal["reading", "done", "failed", "gone"]
+_LAST_RUNS = "sources.last_runs"
 BAD_RECORDS_KEPT = 1000
 """Of one file; whoever has more of them has another kind of file."""
 
@@ -51,6 +54,19 @@ class FileReading:
     error: str | None = None
     unknown_records: Mapping[str, int] = field(default_factory=dict)
     bad_records: Sequence[tuple[int, str]] = ()
+
+
+class LastRun(msgspec.Struct):
+    """What the last import made of a source: messages new and changed, files left unread."""
+
+    new: int = 0
+    changed: int = 0
+    skipped: int = 0
+
+    def add(self, new: int, changed: int) -> None:
+        """Count what was stored of a batch."""
+        self.new += new
+        self.changed += changed
 
 
 def ensure_source(
@@ -130,9 +146,16 @@ def mark_gone(db: apsw.Connection, file_ids: Iterable[int]) -> None:
     )
 
 
-def end_run(db: apsw.Connection, source_ids: Iterable[int]) -> None:
-    """Note for each source that it was read now, and sum up what its files hold unknown."""
-    for source_id in source_ids:
+def end_run(db: apsw.Connection, runs: Mapping[int, LastRun]) -> None:
+    """Note for each source that it was read now, and what came of it; sum up what is unknown."""
+    known = _last_runs(db) | {str(source_id): run for source_id, run in runs.items()}
+    if runs:
+        db.execute(
+            "INSERT INTO meta(key, value) VALUES (?, ?)"
+            " ON CONFLICT(key) DO UPDATE SET value = excluded.value",
+            (_LAST_RUNS, msgspec.json.encode(known).decode()),
+        )
+    for source_id in runs:
         unknown: Counter[str] = Counter()
         for (counts,) in db.execute(
             "SELECT unknown_records FROM source_files"
@@ -144,3 +167,65 @@ def end_run(db: apsw.Connection, source_ids: Iterable[int]) -> None:
             "UPDATE sources SET last_run_at_ms = ?, unknown_records = ? WHERE id = ?",
             (time.time_ns() // 1_000_000, json.dumps(unknown, ensure_ascii=False), source_id),
         )
+
+
+def states(db: apsw.Connection, most_troubles: int = 200) -> tuple[SourceState, ...]:
+    """Return every source: what the last import made of it, and what could not be read.
+
+    By name; at most `most_troubles` of each are listed. Some milliseconds per 10,000 files.
+    """
+    runs = _last_runs(db)
+    rows: list[Any] = db.execute(
+        "SELECT id, kind, display_name, root, last_run_at_ms, unknown_records FROM sources"
+        " ORDER BY kind, display_name, id"
+    ).fetchall()
+    found = []
+    for source_id, kind, name, root, last_run_at_ms, unknown in rows:
+        run = runs.get(str(source_id))
+        files, failed, bad, troubles = _troubles(db, source_id, most_troubles)
+        found.append(
+            SourceState(
+                kind=kind,
+                name=name,
+                root=root,
+                last_run_at_ms=last_run_at_ms,
+                files=files,
+                new=run.new if run else None,
+                changed=run.changed if run else None,
+                skipped=run.skipped if run else None,
+                failed=failed,
+                bad_records=bad,
+                troubles=troubles,
+                unknown_records=json.loads(unknown),
+            )
+        )
+    return tuple(found)
+
+
+def _last_runs(db: apsw.Connection) -> dict[str, LastRun]:
+    stored = db.execute("SELECT value FROM meta WHERE key = ?", (_LAST_RUNS,)).get
+    return msgspec.json.decode(stored, type=dict[str, LastRun]) if stored else {}
+
+
+def _troubles(
+    db: apsw.Connection, source_id: int, most: int
+) -> tuple[int, int, int, tuple[SourceTrouble, ...]]:
+    """Return a source's files, those that failed, its broken records, and where they are."""
+    files, failed = db.execute(
+        "SELECT count(*), coalesce(sum(state = 'failed'), 0) FROM source_files"
+        " WHERE source_id = ? AND state <> 'gone'",
+        (source_id,),
+    ).get
+    bad, listed = 0, list[SourceTrouble]()
+    for path, error, records in db.execute(
+        "SELECT path, error, bad_records FROM source_files"
+        " WHERE source_id = ? AND (state = 'failed' OR bad_records <> '[]') ORDER BY path",
+        (source_id,),
+    ):
+        told = json.loads(records)
+        bad += len(told)
+        if error:
+            listed.append(SourceTrouble(path, 0, error))
+        listed += [SourceTrouble(path, line, reason) for line, reason in told]
+        del listed[most:]
+    return files, failed, bad, tuple(listed)

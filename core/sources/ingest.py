@@ -12,21 +12,23 @@ from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from copy import copy
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import apsw
 
 from core.history import sources
 from core.history.append import Batch, append
 from core.history.forks import link_forks
+from core.history.sources import LastRun
 from core.index import backfill
 from core.index.state import new_holder
 from core.sources.detect import COPIES_SILENTLY, Reader
 from core.sources.ingest_parse import Parsed, Parser
 from core.sources.ingest_plan import Known, Plan, make_plan
 from core.sources.records import SourceIdentity
-from core.store.connection import transaction
+from core.store.connection import written
 from core.store.errors import translated
 from core.store.index_state import statuses
 from core.store.store import Store
@@ -44,6 +46,17 @@ COLLECTED_AT = 20_000
 T = TypeVar("T")
 
 
+class _Before(NamedTuple):
+    """What an import knew before it stored a batch."""
+
+    parsed: Parsed
+    sums: tuple[int, int, int]
+    source_ids: dict[SourceIdentity, int]
+    unknown: Counter[str]
+    runs: dict[int, LastRun]
+    read: int
+
+
 class Import:
     """One import of some places, to be used once: `plan`, batches read and written, `finish`."""
 
@@ -57,7 +70,9 @@ class Import:
         self._read: list[FileReport] = []
         self._unknown: Counter[str] = Counter()
         self._source_ids: dict[SourceIdentity, int] = {}
+        self._runs: dict[int, LastRun] = {}
         self._new = self._changed = self._conflicts = 0
+        self._before: _Before | None = None
 
     def plan(self, known: Known, own: Path | None = None) -> None:
         """Look at the places, given what the store knows of their files; no store is needed.
@@ -75,13 +90,30 @@ class Import:
         return self._parser.next_batch(self._batch_messages)
 
     def write_batch(self, db: apsw.Connection, parsed: Parsed) -> None:
-        """Store a batch in the caller's transaction."""
+        """Store a batch in the caller's transaction; after it failed it can be stored again."""
+        if self._before is not None and self._before.parsed is parsed:
+            self._go_back(self._before)
+        sums = (self._new, self._changed, self._conflicts)
+        ids, unknown = dict(self._source_ids), self._unknown.copy()
+        runs = {source_id: copy(run) for source_id, run in self._runs.items()}
+        self._before = _Before(parsed, sums, ids, unknown, runs, len(self._read))
+        self._write(db, parsed)
+
+    def _go_back(self, before: "_Before") -> None:
+        """Forget what became of a batch: its transaction was rolled back."""
+        self._new, self._changed, self._conflicts = before.sums
+        self._source_ids, self._unknown = before.source_ids, before.unknown
+        self._runs = before.runs
+        del self._read[before.read :]
+
+    def _write(self, db: apsw.Connection, parsed: Parsed) -> None:
         started = time.monotonic()
         for part in parsed.parts:
             source_id = self._source_id(db, part.source, part.root, part.reader)
             moves = getattr(part.reader, "MOVES", None)
             batch = Batch(source_id, part.sessions, part.messages, part.reader.REWRITES, moves)
             counts = append(db, batch)
+            self._runs[source_id].add(counts.new, counts.changed)
             self._new += counts.new
             self._changed += counts.changed
             self._conflicts += counts.conflicts
@@ -100,7 +132,9 @@ class Import:
         for known, name, stamp in self._plan.moved:
             sources.move_file(db, known.id, name, stamp.inode, stamp.mtime_ns)
         sources.mark_gone(db, self._plan.gone)
-        sources.end_run(db, self._source_ids.values())
+        for source_id, files in self._plan.unchanged.items():
+            self._runs.setdefault(source_id, LastRun()).skipped = files
+        sources.end_run(db, self._runs)
 
     def close(self) -> None:
         """End early; a file that was not read to its end is read again by the next import."""
@@ -132,6 +166,7 @@ class Import:
         if found is None:
             found = sources.ensure_source(db, source, root, reader.READER_VERSION)
             self._source_ids[source] = found
+            self._runs.setdefault(found, LastRun())
         return found
 
     def _adapt(self, messages: int, elapsed_s: float) -> None:
@@ -158,14 +193,12 @@ def run_sync(db: apsw.Connection, job: Import) -> Iterator[Progress]:
             try:
                 while (parsed := reading.result()) is not None:
                     reading = ahead.submit(job.read_batch)
-                    with transaction(db):
-                        job.write_batch(db, parsed)
+                    written(db, job.write_batch, parsed)
                     yield job.progress(parsed)
             finally:
                 wait({reading})
                 job.close()
-        with transaction(db):
-            job.finish(db)
+        written(db, job.finish)
         yield from backfill.run_sync(db, new_holder(), _unsettled(db))
 
 

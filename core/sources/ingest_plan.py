@@ -6,6 +6,7 @@ the folders for all of it.
 
 import contextlib
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,13 +37,17 @@ class Unit:
 
 @dataclass(slots=True)
 class Plan:
-    """What is to be done. `skipped` counts every file that is not read, listed or not."""
+    """What is to be done. `skipped` counts every file that is not read, listed or not.
+
+    `unchanged` counts, by the source's row, those that are as they were when they were read.
+    """
 
     units: list[Unit] = field(default_factory=list)
     reports: list[FileReport] = field(default_factory=list)
     moved: list[tuple[KnownFile, str, FileStamp]] = field(default_factory=list)
     gone: list[int] = field(default_factory=list)
     skipped: int = 0
+    unchanged: Counter[int] = field(default_factory=Counter)
 
     @property
     def bytes(self) -> int:
@@ -229,6 +234,7 @@ class _Planner:
     def _unchanged(self, name: str) -> None:
         self._seen.add(name)
         self.plan.skip(name, "unchanged")
+        self.plan.unchanged.update(each.source_id for each in self._known.get(name, ()))
 
     def _moved(self, path: Path, reader: Reader, stamp: FileStamp) -> KnownFile | None:
         """The file that was read under another path, where it no longer is."""
