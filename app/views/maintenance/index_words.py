@@ -167,7 +167,7 @@ def reason(shown: IndexShown) -> Runs:
     why = sentence(status.reason)
     if shown.is_damaged and shown.verified is not None:
         at = tr("Found %1:").replace("%1", formatting.clock(shown.verified.at_ms))
-        meanwhile = tr("Searches go other ways and say so; the messages themselves are whole.")
+        meanwhile = tr("Searches go other ways and say so; no message is lost.")
         return ((f"{at} ", True), (f"{sentence(shown.verified.words)} {meanwhile}", False))
     if status.state == "detached":
         queued = formatting.counted(
