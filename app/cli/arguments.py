@@ -108,12 +108,14 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         mcp,
         operations,
         recall,
+        retention,
         search,
         searches,
         sessions,
         show,
         sources,
         status,
+        trash,
     )
 
     shared = global_options()
@@ -136,6 +138,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         recall,
         show,
         sessions,
+        retention,
+        trash,
         status,
         backfill,
         check,

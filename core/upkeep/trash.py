@@ -217,6 +217,26 @@ def session_in_trash(db: apsw.Connection, ref: str) -> int:
     return int(rows[0][0])
 
 
+def message_in_trash(db: apsw.Connection, ref: str, uid: str) -> int:
+    """Return the row of a message in the trash, by its session's name and its uid.
+
+    Raises:
+        NotFoundError: there is none in it, or several are.
+    """
+    source, _, native_id = ref.partition("/")
+    rows: list[Any] = db.execute(
+        "SELECT DISTINCT m.id FROM messages AS m CROSS JOIN trashed_messages AS t"
+        " ON t.message_id = m.id CROSS JOIN message_placements AS p ON p.message_id = m.id"
+        " CROSS JOIN sessions AS s ON s.id = p.session_id"
+        " CROSS JOIN sources AS r ON r.id = s.source_id WHERE m.uid = ?1 AND (s.native_id = ?2"
+        " OR (s.native_id = ?3 AND ?4 IN (r.kind, r.kind || '#' || r.id)))",
+        (uid, ref, native_id, source),
+    ).fetchall()
+    if len(rows) != 1:
+        raise NotFoundError(f"no message {uid} of {ref} is in the trash")
+    return int(rows[0][0])
+
+
 def empty(
     db: apsw.Connection,
     actor: Actor,
