@@ -23,7 +23,6 @@ from core.upkeep_types import Finding
 
 _SAMPLE_S = 0.8
 _VERIFY = "index-verify"
-_REPAIR = "index-repair"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +60,7 @@ class IndexUpkeepController(QObject):
         self._seen: dict[str, tuple[float, int]] = {}
         self._now: dict[str, Finding] = {}  # what this window found, where it cannot be kept
         self._verifying: set[str] = set()
+        self._to_verify: list[IndexName] = []
         self.is_repairing = False
         self.shown: tuple[IndexShown, ...] = ()
         self._card.pause_asked.connect(self._on_pause)
@@ -80,12 +80,14 @@ class IndexUpkeepController(QObject):
 
     def verify(self, names: tuple[IndexName, ...] = INDEX_NAMES) -> None:
         """Ask indexes for a word that they must hold, one after the other."""
-        if names and not self._tasks.running(_VERIFY):
-            self._tasks.start(_VERIFY, self._verify(names))
+        self._to_verify += [name for name in names if name not in self._to_verify]
+        if self._to_verify and not self._tasks.running(_VERIFY):
+            self._tasks.start(_VERIFY, self._verify())
 
-    async def _verify(self, names: tuple[IndexName, ...]) -> None:
+    async def _verify(self) -> None:
         try:
-            for name in names:
+            while self._to_verify:
+                name = self._to_verify.pop(0)
                 self._verifying.add(name)
                 self.changed.emit()
                 finding = await self._store.read(health.verify_index, name)
@@ -98,6 +100,7 @@ class IndexUpkeepController(QObject):
             self._card.message.show_notice(describe(error))
         finally:
             self._verifying.clear()
+            self._to_verify.clear()
 
     def _shown(self, status: IndexStatus, facts: IndexFacts) -> IndexShown:
         name = status.name
