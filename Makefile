@@ -1,5 +1,5 @@
-# make run · make test · make lint · make bench · make bench-peers · make fuzz · make shots: each sets
-# up all that it needs.
+# make run · make test · make lint · make bench · make bench-peers · make faults · make fuzz · make
+# shots: each sets up all that it needs.
 
 PYTHON ?= python3
 VENV := .venv
@@ -9,7 +9,7 @@ READY := $(VENV)/.ready
 LAYOUT := $(VENV)/.layout
 PEERS := build/peers
 
-.PHONY: run test test-long lint format bench bench-peers fuzz shots clean FORCE
+.PHONY: run test test-long lint format bench bench-peers faults fuzz shots clean FORCE
 
 run: $(READY)
 	@$(BIN)/backscroll $(ARGS)
@@ -39,6 +39,9 @@ bench-peers:
 	@test -x $(PEERS)/bin/python || $(PYTHON) -m venv $(PEERS)
 	@$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps hermes-agent==0.19.0
 	@$(PEERS)/bin/python -c "import hermes_state"
+
+faults: $(READY)
+	$(BIN)/python -m tests.faults.run $(ARGS)
 
 fuzz: $(READY)
 	native/fts5_cjk/fuzz/run.sh $(or $(SECONDS),60)
