@@ -13,10 +13,14 @@ import msgspec
 from core.errors import StoreError
 from core.index import tokenizer
 from core.index.state import statuses
+from core.search.census import count
+from core.search.scope import NOWHERE_ELSE, one_of
+from core.search.sql import Sql, both
 from core.store import damage, keys, listing, migrations, tokenizer_probe
 from core.store.errors import core_error
 from core.store.index_state import counted_rows, status_of
 from core.store.indexes import CJK, INDEXES, Index, table_exists
+from core.store.keys import STATE_BITS, STATE_MASK
 from core.types import IndexName, MessageState, StoreStatus
 from core.upkeep_types import Finding
 
@@ -66,12 +70,12 @@ def status(db: apsw.Connection, path: Path) -> StoreStatus:
     """Return what the store holds and how its indexes stand; some milliseconds."""
     found = migrations.schema_version(db)
     too_new = f"its schema {found} is newer than {migrations.NEWEST}"
-    shown = frozenset(MessageState) - {MessageState.SUPERSEDED}
+    shown = frozenset(MessageState) - {MessageState.SUPERSEDED, MessageState.TRASHED}
     return StoreStatus(
         path=str(path),
         bytes=_size(path),
-        sessions=db.execute("SELECT count(*) FROM sessions").get,
-        messages=keys.count(db, states=shown),
+        sessions=db.execute("SELECT count(*) FROM sessions WHERE trashed_at_ms IS NULL").get,
+        messages=keys.count(db, states=shown) - _in_trash(db, shown),
         indexes=statuses(db),
         tokenizer=tokenizer.verify(tokenizer.locate()),
         sources=tuple(_sources(db)),
@@ -236,10 +240,16 @@ def _sources(db: apsw.Connection) -> Iterator[dict[str, object]]:
     columns = ("kind", "instance", "display_name", "root", "last_run_at_ms", "sessions")
     for row in db.execute(
         "SELECT kind, instance, display_name, root, last_run_at_ms,"
-        " (SELECT count(*) FROM sessions WHERE source_id = sources.id)"
+        " (SELECT count(*) FROM sessions WHERE source_id = sources.id AND trashed_at_ms IS NULL)"
         " FROM sources ORDER BY kind, instance"
     ):
         yield dict(zip(columns, row, strict=True))
+
+
+def _in_trash(db: apsw.Connection, states: frozenset[MessageState]) -> int:
+    """Return how many messages of these states only sessions in the trash show."""
+    listed = one_of(STATE_MASK, [STATE_BITS[state] for state in states])
+    return count(db, both(NOWHERE_ELSE, Sql(listed)))
 
 
 def _size(path: Path) -> int:

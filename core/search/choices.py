@@ -6,15 +6,17 @@ none has. So a model or a tool that was last used long ago may be missing here; 
 all the same.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 
 import apsw
 
 from core.history.sessions import SEARCHED_TITLE, sessions_by_id
+from core.search.scope import NOWHERE_ELSE, one_of
 from core.search.term import ascii_lower
-from core.store import keys
-from core.store.keys import ROLE_BITS, ROLE_MASK
+from core.store import damage, keys
+from core.store.keys import ROLE_BITS, ROLE_MASK, STATE_BITS, STATE_MASK
 from core.text import project
 from core.types import Choice, MessageState, Role, Session
 
@@ -29,6 +31,9 @@ _COUNTED = 1_000  # sessions counted of one project
 _TITLE_CHARS = 120  # longer titles are no choice: they would fill the field
 _AGES = ("24h", "7d", "2w", "1mo", "3mo", "12mo")
 _UNITS = ("h", "d", "w", "mo")
+_IS_KEPT = (
+    f"((k.flags & {STATE_MASK}) <> {STATE_BITS[MessageState.TRASHED]} AND NOT {NOWHERE_ELSE.text})"
+)
 _SPOKEN = frozenset({MessageState.ACTIVE, MessageState.COMPACTED, MessageState.OFF_BRANCH})
 
 
@@ -64,10 +69,22 @@ def _fitting(offered: Iterable[Choice], typed: str) -> list[Choice]:
 
 
 def _roles(db: apsw.Connection) -> Iterator[Choice]:
-    counts = keys.counts(db)
+    counts, trashed = keys.counts(db), _trashed_roles(db)
     for role in Role:
-        count = keys.total(counts, roles=frozenset({role}), states=_SPOKEN)
+        count = keys.total(counts, roles=frozenset({role}), states=_SPOKEN) - trashed[role]
         yield Choice(role.value, role.value, count)
+
+
+def _trashed_roles(db: apsw.Connection) -> Counter[Role]:
+    """Return how many messages of each role only sessions in the trash show; none costs nothing."""
+    spoken = one_of(STATE_MASK, [STATE_BITS[state] for state in _SPOKEN])
+    rows: Iterable[tuple[int, int]] = db.execute(
+        f"SELECT k.flags & {ROLE_MASK}, count(*) FROM sessions AS s INDEXED BY sessions_in_trash"
+        " CROSS JOIN message_keys AS k ON k.session_id = s.id"
+        f" WHERE s.trashed_at_ms IS NOT NULL AND {spoken} AND {NOWHERE_ELSE.text} GROUP BY 1"
+    )
+    named = {bits: role for role, bits in ROLE_BITS.items()}
+    return Counter({named[bits]: count for bits, count in rows})
 
 
 def _sources(db: apsw.Connection) -> list[Choice]:
@@ -130,7 +147,11 @@ def _models(db: apsw.Connection) -> list[Choice]:
             "SELECT model FROM sessions WHERE trashed_at_ms IS NULL"
             f" ORDER BY last_active_at_ms DESC, id DESC LIMIT {_SESSIONS}"
         ),
-        db.execute(f"SELECT model FROM messages ORDER BY id DESC LIMIT {_ROWS}"),
+        db.execute(
+            f"SELECT m.model FROM (SELECT id, flags, session_id FROM message_keys"
+            f" ORDER BY id DESC LIMIT {_ROWS}) AS k CROSS JOIN messages AS m ON m.id = k.id"
+            f" WHERE {_IS_KEPT}"
+        ),
     )
 
 
@@ -140,8 +161,8 @@ def _tools(db: apsw.Connection) -> list[Choice]:
     return _distinct(
         db.execute(
             "SELECT m.tool_name FROM"
-            f" (SELECT k.id FROM (SELECT id, flags FROM message_keys ORDER BY id DESC"
-            f" LIMIT {4 * _ROWS}) AS k WHERE {is_tool} LIMIT {_ROWS}) AS newest"
+            " (SELECT k.id FROM (SELECT id, flags, session_id FROM message_keys ORDER BY id DESC"
+            f" LIMIT {4 * _ROWS}) AS k WHERE {is_tool} AND {_IS_KEPT} LIMIT {_ROWS}) AS newest"
             " CROSS JOIN messages AS m ON m.id = newest.id"
         )
     )
@@ -176,7 +197,7 @@ def _by_title(db: apsw.Connection, sought: str) -> list[tuple[int]]:
     """
     escaped = "".join(f"\\{c}" if c in "\\%_" else c for c in project(sought))
     holds = f"{SEARCHED_TITLE} LIKE ? ESCAPE '\\'"
-    if len(project(sought)) >= 3:
+    if len(project(sought)) >= 3 and damage.titles_usable(db):
         loose = project(sought).replace("%", "_")
         return list(
             db.execute(

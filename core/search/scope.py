@@ -61,11 +61,13 @@ _HAS_LIVE_PLACE = (
     "EXISTS (SELECT 1 FROM message_placements AS p WHERE p.message_id = k.id"
     " AND p.session_id NOT IN ({left}))"
 )
-IN_TRASH = Sql(
-    f"k.session_id IN ({_TRASHED} AND trashed_by IS NOT {BEING_DELETED})"
-    f" AND NOT {_HAS_LIVE_PLACE.format(left=_TRASHED)}"
+NOWHERE_ELSE = Sql(
+    f"(k.session_id IN ({_TRASHED}) AND NOT {_HAS_LIVE_PLACE.format(left=_TRASHED)})"
 )
-"""Messages that only sessions in the trash show."""
+"""Messages that only sessions in the trash show, or such as are just being deleted."""
+
+IN_TRASH = Sql(f"(k.session_id NOT IN ({_HALF_DELETED}) AND {NOWHERE_ELSE.text})")
+"""Messages that only sessions in the trash show, and that could come back from it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import apsw
 
 from core import settings
 from core.errors import NotFoundError, RefusedError
-from core.history import tombstones
+from core.history import derived_titles, tombstones
 from core.history.bodies import VISIBLE
 from core.history.deletion import BEING_DELETED
 from core.history.sessions import sessions_by_id
@@ -90,6 +90,8 @@ def move(db: apsw.Connection, session_ids: Collection[int], operation_id: int) -
 def trash_message(db: apsw.Connection, message_id: int, actor: Actor) -> Operation:
     """Move one message to the trash, in the caller's transaction, wherever it is shown.
 
+    A session whose title was made from it gets one from what is left.
+
     Raises:
         NotFoundError: it is not in the store, already in the trash, or an earlier text.
     """
@@ -108,6 +110,7 @@ def trash_message(db: apsw.Connection, message_id: int, actor: Actor) -> Operati
         " VALUES (?, ?, ?, ?, ?)",
         (message_id, session_id, state, clock.now_ms(), operation.id),
     )
+    derived_titles.hide(db, message_id)
     outcome = f"1 message, shown in {counted(shown_in, 'session')}, moved to the trash"
     receipt = {"sessions": 0, "messages": 1, "shown_in": shown_in, "names": [uid]}
     operations.finish(db, operation, "succeeded", outcome, receipt)
@@ -302,6 +305,7 @@ def _bring_back(db: apsw.Connection, condition: str, value: int) -> int:
         db.execute("UPDATE messages SET state = ? WHERE id = ?", (state, message_id))
         db.execute("DELETE FROM trashed_messages WHERE message_id = ?", (message_id,))
         _count_in_sessions(db, message_id, MessageState(state), 1)
+        derived_titles.show(db, message_id)
     return len(rows)
 
 
