@@ -15,6 +15,7 @@ from qasync import QEventLoop
 from app.collector import Collector
 from app.controllers.appearance import AppearanceController
 from app.controllers.backfill import BackfillController
+from app.controllers.cards import CardControllers
 from app.controllers.completion import CompletionController
 from app.controllers.context import ContextController
 from app.controllers.filters import FilterController
@@ -127,6 +128,9 @@ class Program(QObject):
         self.maintenance = MaintenanceController(
             store, window, self.dialogs, self.backfill, self.status, tasks
         )
+        self.cards = CardControllers(
+            store, window, self.dialogs, self.imports, self.undoing, tasks, state
+        )
         window.models.recent.replace(state.recent())
         window.first_run.show_store(str(store.path))
         self._connect()
@@ -140,6 +144,7 @@ class Program(QObject):
         self.status.changed.connect(self._on_store_changed)
         self.status.read.connect(self.backfill.consider)
         self.status.changed.connect(self.scheduler.wake)
+        self.status.changed.connect(self.cards.refresh)
         self.imports.progressed.connect(self._on_import_progressed)
         self.imports.finished.connect(self._on_import_finished)
         self.window.first_run.sessions_asked.connect(self._on_sessions_asked)

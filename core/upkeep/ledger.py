@@ -59,6 +59,11 @@ def listing(
     return tuple(_operation(row) for row in rows)
 
 
+def total(db: apsw.Connection) -> int:
+    """Return how many operations the ledger keeps."""
+    return int(db.execute("SELECT count(*) FROM operations").get)
+
+
 def normalised(arguments: Mapping[str, object]) -> str:
     """Return arguments as one JSON text that is equal for equal arguments."""
     return msgspec.json.encode(dict(arguments), order="sorted").decode()

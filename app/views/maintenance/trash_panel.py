@@ -16,10 +16,11 @@ from core.upkeep_types import Trash, TrashItem
 
 @dataclass(frozen=True, slots=True)
 class TrashKey:
-    """What names an item of the trash: a session's ref, and a message's uid where it is one."""
+    """What names an item of the trash: a session's ref; of a message its uid and what moved it."""
 
     session: str
     message: str | None
+    operation_id: int | None
 
 
 class TrashPanel(ListSheet):
@@ -95,4 +96,4 @@ class TrashPanel(ListSheet):
 
 
 def _key(item: TrashItem) -> TrashKey:
-    return TrashKey(item.session, item.message)
+    return TrashKey(item.session, item.message, item.operation_id)
