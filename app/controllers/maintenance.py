@@ -136,7 +136,8 @@ class MaintenanceController(QObject):
         lines += [f"  {part.name}: {part.bytes}" for part in card.parts]
         lines += [words for words in (card.waiting.text(), card.foot.text()) if words]
         lines.append(f"SQLite {apsw.sqlite_lib_version()}")
-        return "\n".join(line.replace("\u2028", "\n") for line in lines)
+        text = "\n".join(lines)
+        return text.replace("\u2028", "\n").replace("\u00a0", " ")
 
     # Closing
 

@@ -120,7 +120,7 @@ def _verified(verified: Verified) -> str:
     if verified.elapsed_ms is None:
         return tr("checked %1").replace("%1", at)
     words = tr("verified %1 by a real MATCH, %2").replace("%1", at)
-    return words.replace("%2", formatting.elapsed(verified.elapsed_ms))
+    return words.replace("%2", formatting.elapsed(verified.elapsed_ms).replace(" ", "\u00a0"))
 
 
 def summary(indexes: Sequence[IndexShown]) -> tuple[str, str, str, str]:

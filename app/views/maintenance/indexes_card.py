@@ -13,7 +13,6 @@ from app.views.maintenance.index_words import IndexShown
 from app.views.maintenance.rate_plot import RatePlot
 from app.views.parts import Badge, Button, ElidedText, Text, rule
 
-_NARROW = 470
 _GAP = 8
 
 
@@ -72,7 +71,7 @@ class IndexRow(QWidget):
         self._head.addWidget(self._buttons)
         self._foot = QHBoxLayout()
         column = QVBoxLayout(self)
-        column.setContentsMargins(0, 10, 0, 12)
+        column.setContentsMargins(0, 8, 0, 11)
         column.setSpacing(0)
         column.addLayout(self._head)
         column.addSpacing(7)
@@ -98,6 +97,7 @@ class IndexRow(QWidget):
         self.plot.show_rates(shown.rates)
         self.plot.setVisible(len(shown.rates) > 1 and status.state == "building")
         self._show_buttons(shown)
+        self._fit()
 
     def _show_buttons(self, shown: IndexShown) -> None:
         status = shown.status
@@ -137,7 +137,13 @@ class IndexRow(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        is_narrow = self.width() < _NARROW
+        self._fit()
+
+    def _fit(self) -> None:
+        """Put the buttons beside the name where there is room, else below."""
+        parts = (self.name, self.badge, self._buttons)
+        needed = sum(part.sizeHint().width() for part in parts) + 2 * _GAP
+        is_narrow = self.width() < needed
         if is_narrow == self._is_narrow:
             return
         self._is_narrow = is_narrow

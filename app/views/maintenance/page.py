@@ -15,7 +15,7 @@ from app.views.maintenance.sources_card import SourcesCard
 from app.views.maintenance.store_card import StoreCard
 from app.views.maintenance.tokenizer_card import TokenizerCard
 
-_TWO_FROM, _THREE_FROM = 900, 1180
+_FROM = {3: 1180, 2: 800, 1: 0}
 _STRETCHES = {3: (56, 44, 44), 2: (1, 1), 1: (1,)}
 
 
@@ -85,6 +85,11 @@ class MaintenancePage(QScrollArea):
         for n in range(len(self.cards())):
             self._grid.setRowStretch(n, 1 if n < rows else 0)
 
+    def _least_width(self, columns: int) -> int:
+        """Return how wide the cards must be at least, so many beside each other."""
+        widths = [card.minimumSizeHint().width() for card in self.cards()]
+        return sum(max(widths[n::columns]) for n in range(columns)) + columns - 1
+
     def _on_focus_moved(self, focus: QObject | None) -> None:
         """Scroll to where the focus went by keyboard; Qt does so for direct children alone."""
         if isinstance(focus, QWidget) and self.widget().isAncestorOf(focus):
@@ -93,8 +98,9 @@ class MaintenancePage(QScrollArea):
     # QWidget
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        width = self.width()
-        self._arrange(3 if width >= _THREE_FROM else 2 if width >= _TWO_FROM else 1)
+        room = self.width() - self.verticalScrollBar().sizeHint().width()
+        fitting = (n for n, least in _FROM.items() if room >= max(least, self._least_width(n)))
+        self._arrange(next(fitting, 1))
         super().resizeEvent(event)
 
 

@@ -9,13 +9,13 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from app import formatting, theme
 from app.views import painting
 
-HEIGHT = 44
+HEIGHT = 36
 SPAN = 180
 """Samples that fit: one a second, three minutes."""
 
 _GUTTER = 56
 _TOP = 6.0
-_FOOT = 8.0
+_FOOT = 4.0
 _LEAST = 2
 
 

@@ -78,6 +78,7 @@ class TokenizerCard(Card):
         self.load = Text("", "caption")
         self.acceptance = Text("", "caption")
         self.field = QLineEdit(PROBE)
+        self.field.setFont(theme.font("ui"))
         self.field.setMaxLength(LONGEST)
         self.field.setAccessibleName(self.tr("Split this text"))
         self.tiles = SplitTiles()
@@ -244,7 +245,7 @@ class TokenizerCard(Card):
             self.tokens.show_words(split.problem)
             return
         count = formatting.counted(len(split.tokens), self.tr("%1 token."), self.tr("%1 tokens."))
-        words = self.tr("The last character of a run stands alone, so phrases stay exact.")
+        words = self.tr("The last character stands alone, so phrases stay exact.")
         pairs = any(len(token.text) > 1 and token.text in PROBE for token in split.tokens)
         self.tokens.show_words(f"{count} {words}" if pairs else count)
 
