@@ -13,6 +13,7 @@ from contextlib import aclosing
 import apsw
 
 from core import settings
+from core.errors import StoreBusyError
 from core.index.filling import needs_work, step
 from core.index.pace import OtherWriters, Pace, Quiet
 from core.index.state import is_held_by_another, release
@@ -135,14 +136,19 @@ async def run(
     while True:
         pace, others = Pace(), _Others(store)
         steps = store.steps(_watched, holder, names, pace, now)
-        async with aclosing(steps) as found:
-            async for progress, others_wrote in found:
-                yield progress
-                others.steps += 1
-                busy = is_busy() if is_busy is not None else others.are_active(others_wrote)
-                await asyncio.sleep(0.0 if now else pace.pause_s(is_busy=busy))
-        if not waits or not await store.read(_may_come, holder, names, now):
-            return
+        try:
+            async with aclosing(steps) as found:
+                async for progress, others_wrote in found:
+                    yield progress
+                    others.steps += 1
+                    busy = is_busy() if is_busy is not None else others.are_active(others_wrote)
+                    await asyncio.sleep(0.0 if now else pace.pause_s(is_busy=busy))
+        except StoreBusyError:  # another program held the lock for long: later is soon enough
+            if not waits:
+                raise
+        else:
+            if not waits or not await store.read(_may_come, holder, names, now):
+                return
         await asyncio.sleep(RETRY_S)
 
 

@@ -47,7 +47,7 @@ class Pace:
     def learn_blocks(self, elapsed_s: float) -> None:
         """Adapt how many blocks of an old index are dropped at once."""
         fitting = self.blocks * TARGET_S / max(elapsed_s, 0.001)
-        self.blocks = int(min(max(fitting, 8, self.blocks / 2), 2 * self.blocks, 20_000))
+        self.blocks = int(min(max(fitting, 8, self.blocks / 2), 2 * self.blocks, 2_048))
 
     def pause_s(self, *, is_busy: bool) -> float:
         """Return how long to wait before the next batch, while others work or not."""

@@ -1,6 +1,5 @@
 """Filling indexes beside everything else, through any interruption."""
 
-import asyncio
 import signal
 import subprocess
 import sys
@@ -9,12 +8,11 @@ import time
 import pytest
 
 from core.index import backfill
-from core.index.backfill import Pace, is_paused, needs_work, run, run_sync, set_paused, step
+from core.index.backfill import Pace, needs_work, run_sync, step
 from core.index.state import claim, new_holder, release, state_of, statuses
 from core.store import attachment, indexes
 from core.store.connection import open_store, open_writer, tokenizer_fingerprint, transaction
 from core.store.indexes import CJK, INDEXES
-from core.store.store import Store
 from core.types import INDEX_NAMES, MessageState, Role
 from tests.unit.store.making import (
     held,
@@ -197,6 +195,57 @@ def test_a_long_queue_is_drained_in_steps_and_the_index_attached(tmp_path, db, m
     assert_complete(db)
 
 
+def test_a_queue_is_drained_by_the_size_of_its_texts(db, monkeypatch):
+    monkeypatch.setattr(attachment, "DRAIN_AT_ONCE", 0)
+    store_messages(db, message("old", "旧" * 2_000))
+    with transaction(db):
+        attachment.detach(db, "test")
+    store_messages(db, *(message(f"u{n}", "电影" * 1_000) for n in range(6)))  # 6,000 bytes each
+    with transaction(db):
+        db.execute("UPDATE messages SET content = '新', search_text = NULL WHERE id = 1")
+    left, pace = [], Pace(text_bytes=11_000)
+    while state(db, CJK) == "detached":
+        with transaction(db):
+            pace.text_bytes = 11_000
+            step(db, CJK, pace, "x")
+        left.append(attachment.queued(db, INDEXES[CJK]))
+    assert left == [5, 3, 1, 0]  # what leaves the index counts as well as what comes
+    assert ids(db, CJK, '"旧旧"') == []
+    with transaction(db):
+        release(db, "x")
+    fill(db)
+    assert_complete(db)
+
+
+def test_a_start_leaves_a_queue_of_long_texts_to_the_backfill(tmp_path, db, monkeypatch):
+    monkeypatch.setattr(attachment, "DRAIN_AT_ONCE_BYTES", 10_000)
+    with transaction(db):
+        attachment.detach(db, "test")
+    store_messages(db, *(message(f"u{n}", "电影" * 1_000) for n in range(3)))
+    open_store(path_at(tmp_path), library()).close()
+    assert (state(db, CJK), attachment.queued(db, INDEXES[CJK])) == ("detached", 3)
+    monkeypatch.setattr(attachment, "DRAIN_AT_ONCE_BYTES", 20_000)
+    open_store(path_at(tmp_path), library()).close()
+    assert (state(db, CJK), attachment.queued(db, INDEXES[CJK])) == ("ready", 0)
+
+
+def test_many_rows_are_filled_with_wider_merges_and_the_settings_taken_back(db, monkeypatch):
+    monkeypatch.setattr("core.index.bulk.BULK_ROWS", 50)
+    store_messages(db, *some(60))
+    empty(db, "messages_fts")
+
+    def automerge():
+        return db.execute("SELECT v FROM messages_fts_config WHERE k = 'automerge'").get
+
+    steps = run_sync(db, new_holder(), ("messages_fts",))
+    next(steps)
+    assert automerge() == 32
+    assert list(steps)
+    assert automerge() == 4
+    assert db.execute("SELECT v FROM messages_fts_config WHERE k = 'crisismerge'").get == 16
+    assert_complete(db)
+
+
 def test_an_index_of_another_build_is_built_anew(db):
     store_messages(db, *some(20))
     with transaction(db):
@@ -234,66 +283,6 @@ def test_batches_are_short(db):
     assert longest < 1.0  # a wide margin for a busy machine; the bench has the budget
 
 
-def on_store(tmp_path, work):
-    async def opened():
-        store = await Store.open(tmp_path / "profile", tokenizer=library())
-        try:
-            return await asyncio.wait_for(work(store), 60)
-        finally:
-            await store.close()
-
-    return asyncio.run(opened())
-
-
-def test_through_the_store_it_yields_to_others(tmp_path, db):
-    store_messages(db, *some(400))
-    empty(db)
-
-    async def work(store):
-        async for _ in run(store, new_holder(), is_busy=lambda: False):
-            await store.write(lambda db: db.execute("UPDATE meta SET value = value"))
-
-    on_store(tmp_path, work)
-    assert_complete(db)
-
-
-def test_paused_it_stays_so_until_it_is_resumed(tmp_path, db):
-    store_messages(db, *some(400))
-    empty(db)
-    with transaction(db):
-        set_paused(db, True)
-    assert is_paused(db)
-
-    async def work(store):
-        return [progress async for progress in run(store, new_holder(), is_busy=lambda: False)]
-
-    assert on_store(tmp_path, work) == []
-    with transaction(db):
-        set_paused(db, False)
-    assert on_store(tmp_path, work)
-    assert_complete(db)
-
-
-def test_cancelled_it_gives_the_work_back(tmp_path, db):
-    store_messages(db, *some(400))
-    empty(db)
-
-    async def work(store):
-        async def all_of_it():
-            async for _ in run(store, new_holder(), is_busy=lambda: True):
-                pass
-
-        task = asyncio.create_task(all_of_it())
-        await asyncio.sleep(0.1)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-
-    on_store(tmp_path, work)
-    fill(db)
-    assert_complete(db)
-
-
 KILLED = """
 import sys
 from pathlib import Path
@@ -310,7 +299,7 @@ for _ in run_sync(db, new_holder()):
 def test_killed_at_any_moment_it_goes_on(tmp_path, db):
     store_messages(db, *some(3000))
     empty(db)
-    for delay in (0.0, 0.02, 0.05, 0.1):
+    for delay in (0.0, 0.03, 0.1):
         process = subprocess.Popen(
             [sys.executable, "-c", KILLED, str(path_at(tmp_path)), str(library())],
             stdout=subprocess.PIPE,
@@ -320,8 +309,6 @@ def test_killed_at_any_moment_it_goes_on(tmp_path, db):
         time.sleep(delay)
         process.send_signal(signal.SIGKILL)
         process.communicate()
-        with transaction(db):  # do not wait 30 seconds for the dead
-            db.execute("UPDATE index_state SET heartbeat_at_ms = 0")
-    fill(db)
+    fill(db)  # at once: who is gone holds nothing
     assert_complete(db)
     assert backfill.is_paused(db) is False
