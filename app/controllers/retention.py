@@ -10,18 +10,15 @@ from app import formatting
 from app.controllers.undoing import Undoing
 from app.dialogs import Dialogs, Question
 from app.messages import describe
-from app.models.sessions import source_name
 from app.tasks import TaskScope
-from app.text_ranges import one_line
 from app.view_state import ViewState
 from app.views.main_window import MainWindow
 from app.views.maintenance import operation_words, retention_words
-from app.views.maintenance.list_sheet import Column, ListSheet, Row
+from app.views.maintenance.going_sheet import GoingSheet
 from core.errors import CoreError
 from core.history import sources
 from core.store import clock
 from core.store.store import Store
-from core.types import Session
 from core.upkeep import retention, schedule, trash
 from core.upkeep_types import Report, RetentionPreview, RetentionRule, Trash
 
@@ -92,6 +89,7 @@ class RetentionController(QObject):
         card.move_asked.connect(self._on_move_asked)
         card.sessions_asked.connect(self._on_sessions_asked)
         card.undo_asked.connect(self._on_undo_asked)
+        card.trust_asked.connect(lambda: self._tasks.start("retention-rule", self._trust()))
 
     def refresh(self) -> None:
         """Count anew, soon, if the page is shown."""
@@ -151,6 +149,13 @@ class RetentionController(QObject):
         try:
             before = await self._store.read(retention.rule)
             await self._set_rule(wanted, before)
+        except CoreError as error:
+            self._card.message.show_notice(describe(error))
+        await self._read()
+
+    async def _trust(self) -> None:
+        try:
+            await self._store.write(retention.trust_clock)
         except CoreError as error:
             self._card.message.show_notice(describe(error))
         await self._read()
@@ -275,26 +280,4 @@ class RetentionController(QObject):
         except CoreError as error:
             self._card.message.show_notice(describe(error))
             return
-        columns = (
-            Column(self.tr("Conversation")),
-            Column(self.tr("Source"), 110),
-            Column(self.tr("Messages"), 100, right=True),
-            Column(self.tr("Last active"), 120, right=True),
-        )
-        sheet = ListSheet(self.tr("What would go to the trash"), columns, self._window)
-        words = "".join(text for text, _ in retention_words.going(preview))
-        if preview.sessions > len(found):
-            more = self.tr("The %1 longest inactive are listed.")
-            words += ". " + more.replace("%1", formatting.number(len(found)))
-        sheet.sentence.show_words(words)
-        sheet.show_rows([Row(each.id, self._texts(each)) for each in found])
-        sheet.open()
-
-    def _texts(self, session: Session) -> tuple[str, ...]:
-        last = session.last_active_at_ms
-        return (
-            one_line(session.title).strip() or self.tr("Untitled"),
-            source_name(session.source),
-            formatting.number(session.message_count),
-            "–" if last is None else formatting.moment(last),
-        )
+        GoingSheet(preview, found, self._window).open()

@@ -30,7 +30,7 @@ class StoredSourcesController(QObject):
     ) -> None:
         super().__init__(window)
         self._store, self._window = store, window
-        self._imports, self._tasks = imports, tasks
+        self._tasks = tasks
         self._card = window.maintenance.sources
         self._found: tuple[FoundSource, ...] = ()
         self._states: tuple[SourceState, ...] = ()
@@ -78,8 +78,7 @@ class StoredSourcesController(QObject):
         self._card.show_import(now)
 
     def _on_finished(self, _new: int) -> None:
-        if not self._imports.running:
-            self._card.show_import(None)
+        self._card.show_import(None)  # one that was asked for meanwhile tells of itself
         self.refresh()
 
     # What went wrong

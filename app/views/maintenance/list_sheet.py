@@ -22,7 +22,7 @@ from app.views.maintenance.card import Facts
 from app.views.parts import Button, Text
 
 _ROW, _HEAD = 32, 30
-_SIZE = (760, 520)
+_SIZE = (880, 560)
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 

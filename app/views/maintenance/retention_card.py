@@ -49,6 +49,7 @@ class RetentionCard(Card):
         move_asked: move them to the trash now.
         trash_asked: show the trash.
         undo_asked: take back what went to the trash last.
+        trust_asked: the clock is right, whatever it seems.
     """
 
     turned = Signal(bool)
@@ -57,6 +58,7 @@ class RetentionCard(Card):
     move_asked = Signal()
     trash_asked = Signal()
     undo_asked = Signal()
+    trust_asked = Signal()
 
     def __init__(self) -> None:
         super().__init__("", "hourglass")
@@ -69,6 +71,7 @@ class RetentionCard(Card):
         self.sources = ChoiceButton(self.tr("Sources"), self.tr("all sources"))
         self.going = Facts("ui", "text", 20)
         self.rest = Facts()
+        self.trust = Link(self.tr("The clock is right: go on"), "caption")
         self.chart = RetentionChart()
         self.reading = ElidedText("", "caption", "text2")
         self.show_sessions = Link("", "caption")
@@ -92,7 +95,18 @@ class RetentionCard(Card):
         asked.addWidget(self.days)
         asked.addWidget(Text(self.tr("days, from"), ink="text2"))
         asked.addWidget(self.sources, 1)
-        for part in (asked, 8, self.going, 1, self.rest, 14, self.chart, 4, self._legend()):
+        for part in (
+            asked,
+            8,
+            self.going,
+            1,
+            self.rest,
+            self.trust,
+            14,
+            self.chart,
+            4,
+            self._legend(),
+        ):
             self._add(part)
         self.column.addStretch(1)
         self.column.addSpacing(12)
@@ -144,6 +158,7 @@ class RetentionCard(Card):
         self.move_now.clicked.connect(self.move_asked)
         self.open_trash.clicked.connect(self.trash_asked)
         self.undo.clicked.connect(self.undo_asked)
+        self.trust.clicked.connect(self.trust_asked)
 
     # What is shown
 
@@ -185,6 +200,7 @@ class RetentionCard(Card):
             formatting.counted(count, self.tr("Show the session"), self.tr("Show the %1 sessions"))
         )
         self.show_sessions.setVisible(count > 0)
+        self.trust.setVisible(bool(preview and preview.refused))
         may_move = preview is not None and count > 0 and not preview.refused
         self.move_now.setEnabled(may_move)
         if preview is None:

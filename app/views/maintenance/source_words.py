@@ -29,7 +29,7 @@ def name(state: SourceState) -> str:
     """Return a source's name; one of several of a kind says which."""
     kind = source_name(state.kind)
     own = one_line(state.name).strip()
-    return kind if own in ("", kind) else own
+    return kind if own in ("", kind, state.kind) else own
 
 
 def troubles(states: Sequence[SourceState]) -> str:
