@@ -11,10 +11,12 @@ from typing import Literal
 import apsw
 import msgspec
 
+from core.store import recipe, snapshots
 from core.store.connection import tokenizer_fingerprint
 from core.store.index_state import statuses
-from core.upkeep import erasure
-from core.upkeep_types import Operation
+from core.upkeep import emptying, erasure, retention
+from core.upkeep.wording import counted
+from core.upkeep_types import Operation, RetentionRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +31,7 @@ class Seen:
 Look = Callable[[apsw.Connection, Operation], Seen]
 
 
-class _Proof(msgspec.Struct):
-    """What is looked at of the page beside a snapshot."""
-
-    created_at_ms: int = 0
-    proved_at_ms: int | None = None
+_LONG_LOG_BYTES = recipe.WAL_LIMIT_BYTES
 
 
 def look(db: apsw.Connection, operation: Operation) -> Seen:
@@ -52,26 +50,66 @@ def _trashed(db: apsw.Connection, operation: Operation) -> Seen:
     facts = {"sessions": sessions, "messages": messages}
     if not sessions and not messages:
         return Seen("failed", "nothing is in the trash by it", facts)
-    words = f"{sessions:,} sessions and {messages:,} single messages are in the trash by it"
-    if operation.kind == "retention.apply" and operation.receipt.get("planned") != sessions:
-        return Seen(
-            "failed", f"it stopped before its end: {words}; the rest was not touched", facts
-        )
-    return Seen("succeeded", words, facts)
+    told = [counted(n, noun) for n, noun in ((sessions, "session"), (messages, "message")) if n]
+    return Seen("succeeded", f"in the trash by it: {', '.join(told)}", facts)
+
+
+def _retained(db: apsw.Connection, operation: Operation) -> Seen:
+    """Whether anything is left that would have gone: by its own days and moment."""
+    days, cutoff_ms = (operation.arguments.get(name) for name in ("days", "cutoff_at_ms"))
+    seen = _trashed(db, operation)
+    if not isinstance(days, int) or not isinstance(cutoff_ms, int):
+        return Seen(None, seen.words, seen.facts)
+    rule = RetentionRule(days, retention.rule(db).sources)
+    if retention.going(db, rule, before_ms=cutoff_ms, limit=1):
+        words = f"it stopped before its end; {seen.words}; the rest is where it was"
+        return Seen("failed", words, seen.facts)
+    return Seen("succeeded", f"nothing is left that was to go; {seen.words}", seen.facts)
+
+
+def _restored(db: apsw.Connection, operation: Operation) -> Seen:
+    asked = operation.arguments
+    left = _still_in_trash(db, asked.get("sessions"), asked.get("message"), asked.get("operation"))
+    if left:
+        return Seen("failed", f"{counted(left, 'item')} of it are still in the trash")
+    return Seen("succeeded", "nothing of it is in the trash")
 
 
 def _emptied(db: apsw.Connection, operation: Operation) -> Seen:
-    left = sum(
-        int(db.execute(f"SELECT count(*) FROM {table}", (operation.started_at_ms,)).get)
-        for table in (
-            "sessions WHERE trashed_at_ms < ?",
-            "trashed_messages WHERE trashed_at_ms < ?",
+    asked = operation.arguments
+    if "sessions" in asked or "messages" in asked:
+        left = _still_in_trash(db, asked.get("sessions"), asked.get("messages"), None)
+    else:
+        before = asked.get("before_ms")
+        bound = before if isinstance(before, int) else operation.started_at_ms
+        left = int(emptying.is_any(db, bound))
+    if left:
+        return Seen(
+            "failed", "it stopped before its end; what is gone stays gone, the rest is there"
+        )
+    return Seen("succeeded", "nothing is left of what was to be deleted")
+
+
+def _still_in_trash(db: apsw.Connection, sessions: object, messages: object, by: object) -> int:
+    """Count what is in the trash of sessions and messages by their rows, or by an operation."""
+    return sum(
+        int(db.execute(sql, (msgspec.json.encode(rows).decode(),)).get)
+        for sql, rows in (
+            (f"{_SESSIONS} id {_AMONG}", sessions or []),
+            (f"{_MESSAGES} message_id {_AMONG}", _listed(messages)),
+            (f"{_SESSIONS} trashed_by {_AMONG}", _listed(by)),
+            (f"{_MESSAGES} trashed_by {_AMONG}", _listed(by)),
         )
     )
-    if operation.kind == "trash.empty" and not left:
-        return Seen("succeeded", "nothing that was in the trash then is left", {"left": left})
-    words = f"it stopped before its end: {left:,} are still in the trash; what is gone stays gone"
-    return Seen("failed", words, {"left": left})
+
+
+_AMONG = "IN (SELECT value FROM json_each(?))"
+_SESSIONS = "SELECT count(*) FROM sessions WHERE trashed_at_ms IS NOT NULL AND"
+_MESSAGES = "SELECT count(*) FROM trashed_messages WHERE"
+
+
+def _listed(rows: object) -> list[object]:
+    return rows if isinstance(rows, list) else [] if rows is None else [rows]
 
 
 def _purged(db: apsw.Connection, operation: Operation) -> Seen:
@@ -85,37 +123,43 @@ def _purged(db: apsw.Connection, operation: Operation) -> Seen:
 
 
 def _backed_up(db: apsw.Connection, operation: Operation) -> Seen:
+    folder = operation.arguments.get("folder")
+    own = snapshots.folder_of(Path(db.filename).parent)
     made = [
-        (page.stem, proof)
-        for page in sorted((Path(db.filename).parent / "snapshots").glob("state-*.json"))
-        if (proof := _proof(page)) is not None
-        and proof.created_at_ms >= operation.started_at_ms
-        and page.with_suffix(".db").exists()
+        each
+        for each in snapshots.listed(own if folder is None else Path(str(folder)))
+        if each.created_at_ms >= operation.started_at_ms
+        and each.reason == operation.arguments.get("reason")
     ]
     if not made:
         return Seen("failed", "it left no snapshot behind")
-    name, proof = made[0]
-    if proof.proved_at_ms is None:
-        return Seen("failed", f"{name} is there, but was not proved by a restore", {"name": name})
-    return Seen("succeeded", f"{name} is there and proved", {"name": name})
+    first = made[-1]
+    name = Path(first.path).name
+    if first.proved_at_ms is None:
+        why = first.problem or "not proved yet by a restore"
+        return Seen("failed", f"{name} is there, but {why}", {"name": name})
+    return Seen("succeeded", f"{name} is there and proved by a restore", {"name": name})
 
 
-def _proof(page: Path) -> _Proof | None:
-    try:
-        return msgspec.json.decode(page.read_bytes(), type=_Proof)
-    except (OSError, msgspec.MsgspecError):
-        return None
-
-
-def _indexes(db: apsw.Connection, _operation: Operation) -> Seen:
-    unready: dict[str, object] = {each.name: each.state for each in statuses(db) if not each.ready}
+def _indexes(db: apsw.Connection, operation: Operation) -> Seen:
+    asked = _listed(operation.arguments.get("indexes"))
+    unready: dict[str, object] = {
+        each.name: each.state
+        for each in statuses(db)
+        if not each.ready and (not asked or each.name in asked)
+    }
     if unready:
         told = ", ".join(f"{name} is {state}" for name, state in unready.items())
         return Seen("failed", f"it stopped before its end: {told}; it goes on from there", unready)
-    return Seen("succeeded", "every index is ready")
+    return Seen("succeeded", "every index of it is ready")
 
 
-def _compacted(db: apsw.Connection, _operation: Operation) -> Seen:
+def _compacted(db: apsw.Connection, operation: Operation) -> Seen:
+    if operation.state == "pending":
+        log = Path(f"{db.filename}-wal")
+        log_bytes = log.stat().st_size if log.exists() else 0
+        state: Literal["succeeded"] | None = None if log_bytes > _LONG_LOG_BYTES else "succeeded"
+        return Seen(state, f"the log has {log_bytes:,} bytes", {"log_bytes": log_bytes})
     free, pages = int(db.pragma("freelist_count")), int(db.pragma("page_count"))
     facts = {"free_pages": free, "pages": pages}
     if free:
@@ -134,11 +178,11 @@ def _stopped(words: str) -> Look:
 
 
 LOOKS: Mapping[str, Look] = {
-    "retention.apply": _trashed,
+    "retention.apply": _retained,
     "trash.sessions": _trashed,
     "trash.message": _trashed,
+    "trash.restore": _restored,
     "trash.empty": _emptied,
-    "trash.expire": _emptied,
     "purge": _purged,
     "backup": _backed_up,
     "backfill": _indexes,

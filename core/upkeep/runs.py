@@ -96,7 +96,7 @@ def end(
     words: str,
     *,
     now_ms: int | None = None,
-    again: bool = False,
+    retry_ms: int | None = None,
 ) -> None:
     """Write down, in the caller's transaction, how a run that was claimed here ended.
 
@@ -106,14 +106,14 @@ def end(
         status: a skipped run is not counted.
         words: what went wrong, or why it was skipped; empty for ok.
         now_ms: the moment it ended.
-        again: it did not come to its end for a reason of the moment: it stays due.
+        retry_ms: it did not come to its end for a reason of the moment: it is due again so soon.
     """
     held = db.execute(
         "SELECT 1 FROM jobs WHERE id = ? AND holder = ?", (job_id, liveness.holder())
     ).get
     if held is not None:
         job = get(db, job_id)
-        _end(db, job, status, words, now(now_ms), counts=status != "skipped", again=again)
+        _end(db, job, status, words, now(now_ms), counts=status != "skipped", retry_ms=retry_ms)
 
 
 def _end(
@@ -124,12 +124,12 @@ def _end(
     moment: int,
     *,
     counts: bool,
-    again: bool = False,
+    retry_ms: int | None = None,
 ) -> None:
     runs = job.run_count + counts
     later = following(schedules.parse(job.schedule), moment)
-    if again:
-        later = min(moment + RETRY_MS, later or moment + RETRY_MS)
+    if retry_ms is not None:
+        later = min(moment + retry_ms, later or moment + retry_ms)
     is_over = later is None or (job.max_runs is not None and runs >= job.max_runs)
     db.execute(
         "UPDATE jobs SET holder = NULL, heartbeat_at_ms = NULL, last_status = :status,"
