@@ -19,7 +19,7 @@ from core.errors import CoreError, StoreFullError
 from core.index import backfill
 from core.index.backfill import Pace
 from core.index.state import release
-from core.store import attachment
+from core.store import attachment, damage
 from core.store.connection import open_writer, transaction
 from core.store.errors import translated
 from core.store.indexes import INDEXES
@@ -226,16 +226,20 @@ def _wrong(
 
 
 def _problems(db: apsw.Connection, case: Case, outcome: Outcome) -> list[str]:
-    """Ask the connection that met the fault, twice after a failed read.
+    """Ask the connection that met the fault; after a failed read it first acts once more.
 
     FTS5 keeps sums that such a read left unread and calls the index malformed once; with the
     next statement it reads them again (`fts5StorageLoadTotals` in ext/fts5/fts5_storage.c).
+    That must not be taken for damage, or a sound index were set aside.
     """
-    found = truth.problems(db)
-    if found and case.failure == "read" and not case.is_reopened:
-        outcome.false_alarms += 1
-        return truth.problems(db)
-    return found
+    if case.failure == "read" and not case.is_reopened:
+        try:
+            case.action.run(db)
+        except apsw.CorruptError:
+            outcome.false_alarms += 1
+        if damage.noted(db) or damage.broken(db.filename):
+            return ["a failed read is taken for damage"]
+    return truth.problems(db)
 
 
 def _tells_of_space(told: CoreError) -> bool:

@@ -13,7 +13,7 @@ from tests.faults.workers import READY
 from tests.unit.store.making import library
 
 _CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(["tests.faults.workers"])
+_CONTEXT.set_forkserver_preload(["tests.faults.workers", "tests.faults.upkeep_workers"])
 _LONGEST_S = 60.0
 
 
