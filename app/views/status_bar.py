@@ -20,7 +20,7 @@ class MaintenanceButton(QToolButton):
         self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.setIconSize(QSize(14, 14))
         self.setFont(theme.font("caption"))
-        self.setText(self.tr("Maintenance  %1").replace("%1", "Ctrl+M"))
+        self.setText("\u2002" + self.tr("Maintenance  %1").replace("%1", "Ctrl+M"))
         self.setAccessibleName(self.tr("Maintenance"))
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self._tint()
