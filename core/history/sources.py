@@ -11,6 +11,7 @@ import apsw
 import msgspec
 
 from core.sources.records import SourceIdentity
+from core.store import clock
 from core.upkeep_types import SourceState, SourceTrouble
 
 FileState = Literal["reading", "done", "failed", "gone"]
@@ -148,6 +149,7 @@ def mark_gone(db: apsw.Connection, file_ids: Iterable[int]) -> None:
 
 def end_run(db: apsw.Connection, runs: Mapping[int, LastRun]) -> None:
     """Note for each source that it was read now, and what came of it; sum up what is unknown."""
+    clock.observe(db)
     known = _last_runs(db) | {str(source_id): run for source_id, run in runs.items()}
     if runs:
         db.execute(

@@ -80,11 +80,14 @@ def bury_sessions(db: apsw.Connection, key: bytes, session_ids: Collection[int])
 def bury_messages(db: apsw.Connection, key: bytes, message_ids: Collection[int]) -> None:
     """Note, in the caller's transaction, that these messages are deleted wherever they are shown.
 
-    Under their uid in each session that shows them, and with their text in any other.
+    Under their uid in each session that shows them, and with their text, or one that it
+    replaced, in any other.
     """
     rows: list[Any] = db.execute(
-        "SELECT r.kind, r.instance, s.native_id, m.uid, m.content_hash FROM json_each(?) AS j"
-        " JOIN messages AS m ON m.id = j.value"
+        "SELECT r.kind, r.instance, s.native_id, m.uid, e.content_hash FROM json_each(?) AS j"
+        " CROSS JOIN messages AS m ON m.id = j.value CROSS JOIN messages AS e"
+        " ON e.source_id = m.source_id AND e.uid = m.uid"
+        " AND (e.id = m.id OR e.state = 'superseded')"
         " JOIN message_placements AS p ON p.message_id = m.id"
         " JOIN sessions AS s ON s.id = p.session_id JOIN sources AS r ON r.id = m.source_id",
         (json.dumps(list(message_ids)),),

@@ -70,10 +70,7 @@ def _is_believed(seen: _Seen, now: int) -> bool:
 
 def _seen(db: apsw.Connection) -> _Seen | None:
     stored = db.execute("SELECT value FROM meta WHERE key = ?", (_KEY,)).get
-    if stored is not None:
-        return msgspec.json.decode(stored, type=_Seen)
-    imported = db.execute("SELECT max(last_run_at_ms) FROM sources").get
-    return None if imported is None else _Seen(int(imported))
+    return None if stored is None else msgspec.json.decode(stored, type=_Seen)
 
 
 def _as_seen(at_ms: int) -> _Seen:
