@@ -22,7 +22,7 @@ from app import theme
 from app.main import Program
 from app.qt_guard import check_qt
 from core.index import tokenizer
-from tests import demo_home, shots_maintenance, shots_search
+from tests import demo_home, shots_maintenance, shots_retention, shots_search
 
 SIZE = (1440, 900)
 _PATIENCE_S = 20.0
@@ -182,6 +182,7 @@ async def shoot(app: QApplication, scratch: Path, folder: Path) -> None:
     await shots_search.take_all(camera)
     await take_finding(camera)
     await shots_maintenance.take_all(camera)
+    await shots_retention.take_all(camera)
     await program.stop()
     print(f"{len(camera.taken)} pictures in {folder}")
 

@@ -80,7 +80,7 @@ def fill(page: MaintenancePage) -> None:
     page.tokenizer.show_split(upkeep_values.split())
     page.store.show_store(upkeep_values.good_store())
     page.store.message.hide()
-    page.retention.show_rule(RetentionRule(180), ("claude_code", "codex", "hermes"), "03:00")
+    page.retention.show_rule(RetentionRule(180), ("claude-code", "codex", "hermes"), "03:00")
     page.retention.show_preview(keeping_values.preview())
     page.retention.show_trash(keeping_values.trash())
     page.sources.show_sources(keeping_values.good_sources())

@@ -105,9 +105,9 @@ def good_sources() -> SourcesShown:
     """Five sources, all read whole."""
     return SourcesShown(
         (
-            SourceLine("claude_code", "Claude Code", "watched", 12, 3, 598, 0, NOW_MS - 60_000),
-            SourceLine("codex", "Codex", "watched", 0, 1, 207, 0, NOW_MS - 60_000),
-            SourceLine("hermes", "Hermes", "watched", 4, 0, 297, 0, NOW_MS - 12_000),
+            SourceLine("claude-code", "Claude Code", "once", 12, 3, 598, 0, NOW_MS - 60_000),
+            SourceLine("codex", "Codex", "once", 0, 1, 207, 0, NOW_MS - 60_000),
+            SourceLine("hermes", "Hermes", "once", 4, 0, 297, 0, NOW_MS - 12_000),
             SourceLine("chatgpt", "ChatGPT export", "once", 83, 0, 0, 0, NOW_MS - 18 * DAY_MS),
         )
     )
@@ -116,9 +116,9 @@ def good_sources() -> SourcesShown:
 def bad_sources() -> SourcesShown:
     """Sources of which something could not be read."""
     lines = good_sources().lines
-    failed = SourceLine("claude_ai", "Claude export", "once", 35, 0, 0, 2, NOW_MS - 21 * DAY_MS)
+    failed = SourceLine("claude-ai", "Claude export", "once", 35, 0, 0, 2, NOW_MS - 21 * DAY_MS)
     return SourcesShown(
         (*lines[:3], failed),
         "Claude export: 2 files were not read. What could be read is kept.",
-        "7 records of an unknown kind were kept as they are (Codex 6, Hermes 1)",
+        "7 records of kinds not known yet were left where they are (Codex 6, Hermes 1)",
     )
