@@ -83,6 +83,13 @@ _SENTENCES: dict[str, tuple[Kind, str, str]] = {
         QT_TRANSLATE_NOOP("messages", "The store cannot be written to."),
         QT_TRANSLATE_NOOP("messages", "You can read and search; importing is not possible."),
     ),
+    "store-moved": (
+        "err",
+        QT_TRANSLATE_NOOP("messages", "The store's file was moved or replaced while it was open."),
+        QT_TRANSLATE_NOOP(
+            "messages", "Nothing was written into the lost file. Start Backscroll again."
+        ),
+    ),
     "store-corrupt": (
         "err",
         QT_TRANSLATE_NOOP("messages", "The store's file is damaged."),

@@ -88,6 +88,12 @@ class StoreReadOnlyError(StoreError):
     code = "store-read-only"
 
 
+class StoreMovedError(StoreError):
+    """The file that is open is no longer at its path: another has taken its place, or none."""
+
+    code = "store-moved"
+
+
 class StoreCorruptError(StoreError):
     """The file is damaged; it was left as it is."""
 

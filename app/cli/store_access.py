@@ -9,7 +9,7 @@ import apsw
 
 from core import paths
 from core.index import tokenizer
-from core.store import connection
+from core.store import connection, damage
 from core.store.errors import translated
 
 
@@ -21,8 +21,12 @@ def store_path(args: argparse.Namespace) -> Path:
 @contextmanager
 def reading(args: argparse.Namespace) -> Iterator[apsw.Connection]:
     """Give a connection on one snapshot of the store; a new store is made if there is none."""
-    with _opened(args) as db, connection.snapshot(db):
-        yield db
+    with _opened(args) as db:
+        with connection.snapshot(db):
+            yield db
+        if damage.noted(db) and not db.readonly("main"):
+            with connection.transaction(db):
+                pass  # what every write does first: damaged indexes are set aside
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from core.search import coverage
 from core.search.language import parse
 from core.search.named import unknown_places
 from core.search.run import QUERY_TIMEOUT
-from core.store import keys
+from core.store import damage, keys
 from core.store.deadline import deadline
 from core.types import IndexStatus, RecallAnswer, RecallMode, RecallRequest
 
@@ -40,6 +40,10 @@ def recall(db: apsw.Connection, request: RecallRequest) -> RecallAnswer:
         AmbiguousError: several sessions have this name.
         QueryError: a message is named without a session, or is still before who asks.
     """
+    return damage.answered(db, lambda: _recall(db, request))
+
+
+def _recall(db: apsw.Connection, request: RecallRequest) -> RecallAnswer:
     began = time.perf_counter()
     wanted = asked(db, request)
     if wanted.request.session is not None:

@@ -14,6 +14,7 @@ from core.search.named import of_places
 from core.search.scope import has_message_at
 from core.search.sql import EVERYTHING, Sql, both
 from core.search.term import ascii_lower
+from core.store import damage
 from core.text import project
 
 MOST_TITLED = 50
@@ -68,7 +69,9 @@ def _by_title(db: apsw.Connection, text: str, allowed: Sql) -> Iterator[int]:
         f"({SEARCHED_TITLE} LIKE ? ESCAPE '\\' OR {SEARCHED_TITLE} LIKE ? ESCAPE '\\')",
         (literal, f"{literal} #%"),
     )
-    if len(text) >= _TRIGRAM:
+    if not damage.titles_usable(db):
+        rows = Sql("(SELECT id FROM sessions)")
+    elif len(text) >= _TRIGRAM:
         # Without ESCAPE, or the index is not asked: a wildcard then stands for any character.
         rows = Sql(
             "(SELECT rowid AS id FROM sessions_fts WHERE title LIKE ?)",

@@ -12,6 +12,7 @@ from core.search.fields import value_typed
 from core.search.language import MAX_CHARS
 from core.search.lexer import BLANK, CLOSED_BY, COMMAS, FIELD
 from core.search.term import FIELD_NAMES
+from core.store import damage
 from core.types import Choice, Completion
 
 MOST_CHOICES = 12
@@ -49,6 +50,12 @@ def complete(
         cursor: where the cursor stands, in characters of `text`.
         now: the present, with a zone; None is this moment.
     """
+    return damage.answered(db, lambda: _complete(db, text, cursor, now))
+
+
+def _complete(
+    db: apsw.Connection, text: str, cursor: int, now: datetime | None
+) -> Completion | None:
     text = clean(text)
     place = _place(text, max(0, min(cursor, len(text))))
     if place is None:

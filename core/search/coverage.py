@@ -7,7 +7,7 @@ from typing import Any
 import apsw
 
 from core.search.short_titles import has_terms
-from core.store import connection, index_state
+from core.store import connection, damage, index_state
 from core.store.indexes import CJK, INDEXES, Index
 from core.types import INDEX_NAMES, IndexName, IndexStatus
 
@@ -28,6 +28,11 @@ class Coverage:
     is_complete: bool
     held: str
 
+    @property
+    def is_damaged(self) -> bool:
+        """True from when its damage is noted until it is filled again."""
+        return not self.is_complete and self.status.reason in damage.REASONS
+
 
 def read(db: apsw.Connection, counts: Mapping[int, int]) -> dict[IndexName, Coverage]:
     """Return the coverage of every index; `counts` are those of `keys.counts`.
@@ -40,7 +45,8 @@ def read(db: apsw.Connection, counts: Mapping[int, int]) -> dict[IndexName, Cove
         statuses = [_complete(counts, name, states[name]) for name in INDEX_NAMES]
     else:
         statuses = list(index_state.statuses(db))
-    return {status.name: _coverage(db, status) for status in statuses}
+    found = (damage.as_noted(db, status) for status in statuses)
+    return {status.name: _coverage(db, status) for status in found}
 
 
 def declare(db: apsw.Connection, indexes: Mapping[IndexName, Coverage]) -> None:
@@ -50,7 +56,8 @@ def declare(db: apsw.Connection, indexes: Mapping[IndexName, Coverage]) -> None:
     as an error of the table and not as an interruption. Costs a few µs afterwards.
     """
     names: list[str] = [name for name, index in indexes.items() if index.is_usable]
-    names += ["sessions_fts", *(["sessions_fts_terms"] if has_terms(db) else [])]
+    if damage.TITLES not in damage.noted(db):
+        names += [damage.TITLES, *(["sessions_fts_terms"] if has_terms(db) else [])]
     for name in names:
         db.execute(f"SELECT 1 FROM {name} LIMIT 0").fetchall()
 

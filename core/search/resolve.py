@@ -27,6 +27,7 @@ from core.search.scope import has_message_at, has_role
 from core.search.short_titles import short_title
 from core.search.sql import Sql, both, either
 from core.search.tree import Field, Leaf, Node, Predicate, any_of, fields, replaced
+from core.store import damage
 from core.types import Role
 
 FEW_SESSIONS = 1_000
@@ -174,7 +175,7 @@ def _titled(db: apsw.Connection, field: Field) -> list[int]:
     """Return the sessions whose title fulfils one of the field's terms."""
     tree = any_of(list(field.terms))
     match = compiling.to_match(tree, compiling.trigrams)
-    if match.expression is not None:
+    if match.expression is not None and damage.titles_usable(db):
         sql = "s.id IN (SELECT rowid FROM sessions_fts WHERE sessions_fts MATCH ?)"
         found = [Sql(sql, (match.expression,))]
     elif short := short_title(db, tree):

@@ -106,8 +106,13 @@ def scan_of_everything(tree: Node | None) -> Part:
 
 
 def substring_part(tree: Node, indexes: Indexes) -> Part | None:
-    """Return the part that finds terms by trigram whatever rows hold them, None for none."""
+    """Return the part that finds terms by trigram whatever rows hold them, None for none.
+
+    While that index is damaged the rows are read: what it found before is found still.
+    """
     trigram, match = indexes[TRIGRAM], compiling.to_match(tree, compiling.trigrams)
+    if trigram.is_damaged and match.expression is not None:
+        return Part("like", NOT_TOOL, tree)
     if not trigram.is_usable or match.expression is None:
         return None
     return Part("trigram", _rows(NOT_TOOL, trigram.held), tree, TRIGRAM, match.expression)
@@ -116,8 +121,10 @@ def substring_part(tree: Node, indexes: Indexes) -> Part | None:
 def further_part(tree: Node, inside: Node, indexes: Indexes) -> Part | None:
     """Return the part for what only `inside`, which finds words inside words, finds.
 
-    What the CJK index knows to fulfil `tree` need not be read.
+    What the CJK index knows to fulfil `tree` need not be read. None where no index finds it.
     """
+    if indexes[TRIGRAM].is_damaged:
+        return None
     part = substring_part(all_of([inside, none_of(tree)]), indexes)
     match = compiling.to_match(tree, compiling.cjk_phrase)
     if part is None or not indexes[CJK].is_complete or match.expression is None or not match.exact:

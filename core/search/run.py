@@ -23,7 +23,7 @@ from core.search.scope import scope_of
 from core.search.sql import Sql, both
 from core.search.tree import parted
 from core.search.why import why
-from core.store import keys
+from core.store import damage, keys
 from core.store.deadline import Deadline, deadline
 from core.types import SearchPath, SearchRequest, SearchResult
 
@@ -49,7 +49,8 @@ def search(db: apsw.Connection, request: SearchRequest, walk: Walk | None = None
     They are in the order of their tier (spoken, off the branch, injected, taken back), of the
     index that answered, and of bm25; or in the order of time. No error of SQLite becomes an
     empty answer: what is not the deadline is raised. A page behind another is of the messages
-    that there were then; it brings no titles, and the total that was told.
+    that there were then; it brings no titles, and the total that was told. An index that turns
+    out to be damaged is noted, and other paths answer; with a `walk` that is the caller's part.
 
     Args:
         db: a connection to a store; inside `connection.snapshot` it sees one state of it.
@@ -61,6 +62,12 @@ def search(db: apsw.Connection, request: SearchRequest, walk: Walk | None = None
         QueryError: there is no such page.
         NotFoundError: a session it names is not in the store.
     """
+    if walk is not None:
+        return _search(db, request, walk)
+    return damage.answered(db, lambda: _search(db, request, None))
+
+
+def _search(db: apsw.Connection, request: SearchRequest, walk: Walk | None) -> SearchResult:
     began = time.perf_counter()
     page = page_of(request, db.filename)
     query = _understood(db, request)

@@ -10,6 +10,7 @@ from core.history.sessions import SEARCHED_TITLE
 from core.search.sql import Sql, both, either
 from core.search.term import Term
 from core.search.tree import And, Node, Or
+from core.store import damage
 from core.text import has_cjk
 
 _LAST = "\U0010ffff"
@@ -33,9 +34,9 @@ def short_title(db: apsw.Connection, tree: Node) -> Sql | None:
 
 
 def has_terms(db: apsw.Connection) -> bool:
-    """Tell whether the store has the vocabulary of its titles, which came with a schema."""
+    """Tell whether the vocabulary of the titles can be asked; it came with a schema."""
     sql = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'sessions_fts_terms')"
-    return bool(db.execute(sql).get)
+    return bool(db.execute(sql).get) and damage.titles_usable(db)
 
 
 def _of_node(node: Node) -> Sql | None:

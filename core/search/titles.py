@@ -27,6 +27,7 @@ from core.search.tree import (
     sought_terms,
 )
 from core.search.tree import fields as fields_of
+from core.store import damage
 from core.types import SearchRequest, Session
 
 MOST_MATCHES = 10
@@ -104,7 +105,7 @@ def _by_id(db: apsw.Connection, text: str, allowed: Sql) -> Iterable[int]:
 
 def _by_title(db: apsw.Connection, tree: Node, allowed: Sql) -> list[int]:
     match = compiling.to_match(tree, compiling.trigrams)
-    if match.expression is not None:
+    if match.expression is not None and damage.titles_usable(db):
         fits = Sql(
             "s.id IN (SELECT rowid FROM sessions_fts WHERE sessions_fts MATCH ?)",
             (match.expression,),

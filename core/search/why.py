@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from core.search.attempts import INSIDE, SOME, Attempt
 from core.search.check import Texts
 from core.search.route import Check, Indexes, Part
+from core.store import damage
 from core.store.indexes import CJK
 from core.types import IndexName
 
@@ -13,6 +14,8 @@ _NAMES: dict[IndexName, str] = {
     "messages_fts_cjk": "the CJK index",
     "messages_fts_trigram": "the trigram index (any three characters in a row)",
 }
+
+_SHORT = {name: words.partition(" (")[0] for name, words in _NAMES.items()}
 
 
 def why(
@@ -63,14 +66,22 @@ def _sentences(
         yield "no message has every word; these have some of them"
     if attempt.number == INSIDE:
         yield "these words stand inside longer ones"
-    if not indexes[CJK].is_usable:
-        reason = indexes[CJK].status.reason or "its tokenizer is not loaded"
-        yield f"the CJK index cannot be asked: {reason}"
+    yield from _of_unusable(indexes)
     tallies = attempt.collector.tallies
     yield from _of_indexes([t.part for t in tallies if t.part.index is not None], indexes)
     yield from dict.fromkeys(_of_scan(t.part) for t in tallies if t.part.index is None)
     if attempt.collector.is_moved:
         yield "messages were written since the page before, and the order may have moved"
+
+
+def _of_unusable(indexes: Indexes) -> Iterator[str]:
+    """Say which indexes cannot be asked, or are filled again because they were damaged."""
+    for name, index in indexes.items():
+        reason = index.status.reason
+        if not index.is_usable and (name == CJK or reason):
+            yield f"{_SHORT[name]} cannot be asked: {reason or 'its tokenizer is not loaded'}"
+        elif index.is_usable and not index.is_complete and reason in damage.REASONS:
+            yield f"{_SHORT[name]} is not complete: {reason}"
 
 
 def _of_indexes(parts: list[Part], indexes: Indexes) -> Iterator[str]:

@@ -1,24 +1,35 @@
 """Opening the store, and the two kinds of transaction that everything runs in."""
 
+import ctypes
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Concatenate, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
 import apsw
 
 from core import paths
-from core.errors import SchemaTooNewError, StoreError, StoreReadOnlyError
+from core.errors import (
+    SchemaTooNewError,
+    StoreError,
+    StoreMovedError,
+    StoreReadOnlyError,
+)
 from core.store import (
     attachment,
     copying,
     creation,
+    damage,
     migrations,
     recipe,
     snapshots,
     tokenizer_probe,
 )
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 _BEFORE = "before-migration"
 _log = logging.getLogger(__name__)
@@ -117,16 +128,65 @@ def transaction(db: apsw.Connection) -> Iterator[None]:
 
     IMMEDIATE, because a transaction that reads first and then writes fails at once with BUSY
     when another process wrote in between, however long the timeout. The CJK index is detached
-    first where this connection's tokenizer cannot keep it, so no write fails for its absence.
+    first where this connection's tokenizer cannot keep it, so no write fails for its absence;
+    an index known to be damaged is set aside (`damage`), and one that the block meets is noted.
 
     Raises:
         SchemaTooNewError, StoreReadOnlyError: this store, or connection, is not for writing.
+        StoreMovedError: another file has taken the store's place.
     """
     if db.readonly("main"):
         _refuse_to_write(db)
-    with recipe.immediate(db):
-        attachment.keep_writable(db, tokenizer_fingerprint(db))
-        yield
+    if told := damage.broken(db.filename):
+        raise StoreReadOnlyError(told)
+    require_in_place(db)
+    names = damage.noted(db)
+    try:
+        with recipe.immediate(db):
+            if names:
+                damage.set_aside(db, names, tokenizer_fingerprint(db))
+            attachment.keep_writable(db, tokenizer_fingerprint(db))
+            yield
+    except apsw.Error as error:
+        if not isinstance(error, apsw.InterruptError):
+            damage.note_met(db, error)
+        raise
+    if names:
+        damage.forget(db)
+
+
+def written(
+    db: apsw.Connection,
+    work: Callable[Concatenate[apsw.Connection, P], T],
+    *args: P.args,
+    **kwargs: P.kwargs,
+) -> T:
+    """Run `work` in one write transaction, and again when it met an index that is damaged.
+
+    That index has been set aside by then, so that no record is refused for an index's sake.
+    """
+    try:
+        with transaction(db):
+            return work(db, *args, **kwargs)
+    except apsw.Error:
+        if not damage.noted(db):
+            raise
+    with transaction(db):
+        return work(db, *args, **kwargs)
+
+
+def require_in_place(db: apsw.Connection) -> None:
+    """Raise `StoreMovedError` when the file that `db` has open is no longer at its path.
+
+    What were written to it would be lost: nobody opens that file any more. Some microseconds.
+    """
+    has_moved = ctypes.c_int(0)
+    db.file_control("main", apsw.SQLITE_FCNTL_HAS_MOVED, ctypes.addressof(has_moved))
+    if has_moved.value:
+        raise StoreMovedError(
+            f"{db.filename} was moved, or another file has taken its place, while it was open;"
+            " nothing was written"
+        )
 
 
 @contextmanager

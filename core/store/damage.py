@@ -22,6 +22,7 @@ T = TypeVar("T")
 TITLES = "sessions_fts"
 REASON = "its pages were damaged: it was set aside and is filled again from the messages"
 _NOTED_REASON = "its pages are damaged: it is set aside by the next write and filled again"
+REASONS = (REASON, _NOTED_REASON)
 SHADOWS = ("data", "idx", "content", "docsize", "config")
 
 _SIGNS = ("fts5: corrupt", "vtable constructor failed", "missing row", "malformed inverted")
@@ -86,6 +87,16 @@ def noted(db: apsw.Connection) -> tuple[str, ...]:
         return ()
     version, notes = found
     return tuple(notes) if version == int(db.pragma("schema_version")) else ()
+
+
+def is_noted(filename: str) -> bool:
+    """Tell whether there are notes on a file, which the next write transaction acts upon."""
+    return filename in _notes
+
+
+def titles_usable(db: apsw.Connection) -> bool:
+    """Tell whether the index of titles can be asked; without it titles are read one by one."""
+    return TITLES not in noted(db)
 
 
 def forget(db: apsw.Connection) -> None:
@@ -270,23 +281,13 @@ def _renamed(db: apsw.Connection, name: str, base: str) -> str:
     taken = {str(each) for (each,) in db.execute("SELECT name FROM sqlite_schema")}
     numbers = (n for n in range(1, 1 << 30) if f"{base}_damaged_{n}_data" not in taken)
     new = f"{base}_damaged_{next(numbers)}"
-    db.execute("SAVEPOINT renaming")
-    try:
-        db.execute(f"ALTER TABLE {name} RENAME TO {new}")
-    except (apsw.CorruptError, apsw.SQLError):  # so damaged that it cannot even be opened
-        db.execute("ROLLBACK TO renaming")
-        _rename_pieces(db, name, new)
-    db.execute("RELEASE renaming")
-    return new
-
-
-def _rename_pieces(db: apsw.Connection, name: str, new: str) -> None:
-    """Take the index itself out of the schema, and rename the tables that were behind it."""
+    # ALTER TABLE opens the index, which one that is damaged enough refuses: so the index itself
+    # is taken out of the schema, and the tables that were behind it are ordinary ones then.
     _forget_tables(db, [name])
     for shadow in SHADOWS:
-        table = f"{name}_{shadow}"
-        if _exists(db, table):
-            db.execute(f"ALTER TABLE {table} RENAME TO {new}_{shadow}")
+        if _exists(db, f"{name}_{shadow}"):
+            db.execute(f"ALTER TABLE {name}_{shadow} RENAME TO {new}_{shadow}")
+    return new
 
 
 def _forget_tables(db: apsw.Connection, tables: list[str]) -> None:

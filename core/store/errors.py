@@ -17,8 +17,8 @@ from core.errors import (
     StoreReadOnlyError,
     TokenizerError,
 )
+from core.store import damage
 
-_INDEX_DAMAGE = ("fts5: corrupt", "vtable constructor failed", "missing row", "malformed inverted")
 _TINY_BYTES = 1024 * 1024  # with less than this free, a failed write is for want of space
 
 
@@ -81,7 +81,7 @@ def _io(place: str, path: Path | str | None, error: apsw.Error) -> StoreError:
 
 
 def _corrupt(place: str, error: apsw.Error) -> StoreCorruptError:
-    if getattr(error, "extendedresult", 0) == apsw.SQLITE_CORRUPT_VTAB:
+    if damage.is_of_index(error):
         return _index_damage(place, error)
     return StoreCorruptError(f"{place} is damaged and was left as it is: {error}")
 
@@ -90,7 +90,7 @@ def _sql(place: str, error: apsw.Error) -> CoreError | None:
     told = str(error)
     if "no such tokenizer" in told:
         return TokenizerError(f"{place} has an index whose tokenizer is not here: {told}")
-    if any(sign in told for sign in _INDEX_DAMAGE):
+    if damage.is_of_index(error):
         return _index_damage(place, error)
     return None
 

@@ -19,14 +19,16 @@ def is_known() -> bool:
     return (_PROC / "self" / "fd").is_dir()
 
 
-def open_elsewhere(path: Path, *, with_us: bool = False) -> tuple[OpenElsewhere, ...]:
+def open_elsewhere(
+    path: Path, *, with_us: bool = False, also: tuple[int, int] | None = None
+) -> tuple[OpenElsewhere, ...]:
     """Return this user's processes that have the store at `path` open, by process id.
 
-    This process itself is left out unless `with_us`. A store that was renamed meanwhile is still
-    found by whoever has it open: files are told apart by what they are, not by their names.
+    This process itself is left out unless `with_us`. `also` is another file, by device and
+    number: one that had this name before. Files are told apart by what they are, not by name.
     Some milliseconds for a few hundred processes.
     """
-    wanted = _identities(path)
+    wanted = _identities(path) | (frozenset() if also is None else {also})
     if not wanted or not is_known():
         return ()
     found = []

@@ -7,7 +7,7 @@ import apsw
 
 from core import settings
 from core.errors import SettingError
-from core.store import attachment, liveness
+from core.store import attachment, damage, liveness
 from core.store.connection import tokenizer_fingerprint
 from core.store.indexes import CJK, INDEXES, Index, table_exists
 from core.types import IndexName, IndexStatus
@@ -41,7 +41,8 @@ def statuses(db: apsw.Connection) -> tuple[IndexStatus, ...]:
     Reads counters alone, whatever the size; in a write transaction `done` may be one batch old.
     """
     around = _around(db)
-    return tuple(_status(db, index, around) for index in INDEXES.values())
+    found = (_status(db, index, around) for index in INDEXES.values())
+    return tuple(damage.as_noted(db, status) for status in found)
 
 
 def status_of(db: apsw.Connection, name: IndexName) -> IndexStatus:
@@ -50,7 +51,7 @@ def status_of(db: apsw.Connection, name: IndexName) -> IndexStatus:
     The CJK index is `detached` for a connection whose tokenizer did not make it: what it would
     answer there is not what it holds.
     """
-    return _status(db, INDEXES[name], _around(db))
+    return damage.as_noted(db, _status(db, INDEXES[name], _around(db)))
 
 
 def paused_names(db: apsw.Connection) -> frozenset[IndexName]:

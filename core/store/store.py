@@ -1,7 +1,8 @@
 """The only door between asyncio and the store: one writer, two readers, a thread each."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Generator, Iterator
+import logging
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
@@ -10,9 +11,15 @@ import apsw
 import apsw.aio
 
 from core import paths
-from core.errors import StoreError, StoreReadOnlyError
-from core.store import creation, recipe
-from core.store.connection import bring_up_to_date, refuse_newer, snapshot, transaction
+from core.errors import CoreError, StoreError, StoreMovedError, StoreReadOnlyError
+from core.store import creation, damage, moved, recipe
+from core.store.connection import (
+    bring_up_to_date,
+    refuse_newer,
+    require_in_place,
+    snapshot,
+    written,
+)
 from core.store.errors import translated
 
 if TYPE_CHECKING:
@@ -26,20 +33,30 @@ READERS = 2
 PROGRESS_STEPS = 1_000  # how often APSW looks whether a call was cancelled; no cost measured
 _REPEAT_S = 0.01
 
+_log = logging.getLogger(__name__)
+
 
 class Store:
     """An open store. Its methods are called from the event loop it was opened on.
+
+    A file that another program put in the store's place is noticed before anything is read or
+    written: the connections are opened anew then (`moved`).
 
     `read_only_reason` says why nothing can be written, where that is so.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.read_only_reason: str | None = None
+        self._read_only_reason: str | None = None
+        self._tokenizer: Path | None = None
+        self._reopening = asyncio.Lock()
+        self._opened = 0
+        self._files: moved.Files | None = None
+        self._lost: CoreError | None = None
         self.writes = 0
         """Transactions and steps that were asked of the writer so far, whatever became of them."""
-        self._writers: asyncio.Queue[AsyncConnection] = asyncio.Queue()
-        self._readers: asyncio.Queue[AsyncConnection] = asyncio.Queue()
+        self._writers: asyncio.Queue[AsyncConnection | None] = asyncio.Queue()
+        self._readers: asyncio.Queue[AsyncConnection | None] = asyncio.Queue()
         self._all: list[AsyncConnection] = []
         self._reclaims: set[asyncio.Task[None]] = set()
         self._is_closing = False
@@ -60,23 +77,31 @@ class Store:
                 raise
         return store
 
+    @property
+    def read_only_reason(self) -> str | None:
+        """Why nothing can be written, None where it can."""
+        return self._read_only_reason or damage.broken(str(self.path))
+
     async def read(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run `work` on an idle reader, over one state of the store.
 
         Cancelling the task interrupts the query; the reader is lent again only when it has
         really stopped, so that no interrupt can meet somebody else's query.
         """
-        result: T = await self._run(self._readers, snapshot, work, *args, **kwargs)
+        result: T = await self._repeatable(self._readers, _snapshot, work, *args, **kwargs)
+        if damage.is_noted(str(self.path)) and self.read_only_reason is None:
+            self._later(self._set_aside())
         return result
 
     async def write(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run `work` in one write transaction, after those that were asked for before.
 
         Cancelling the task rolls the transaction back, unless it was already committing: an
-        error does not mean that nothing was stored, so what is written must be repeatable.
+        error does not mean that nothing was stored, so what is written must be repeatable. It
+        is repeated at once where an index turned out to be damaged.
         """
         self.writes += 1
-        result: T = await self._run(self._writers, transaction, work, *args, **kwargs)
+        result: T = await self._repeatable(self._writers, _bare, written, work, *args, **kwargs)
         return result
 
     async def steps(
@@ -90,17 +115,24 @@ class Store:
         The generator begins its own transactions and has none open when it yields, so other
         writes go in between its steps. Cancelling the task interrupts the running statement;
         the generator is then closed, and with it whatever it holds.
+
+        Raises:
+            StoreMovedError: another file took the store's place in between.
         """
+        opened = self._opened
         running: Iterator[T] = await self._run(self._writers, _bare, work, *args, **kwargs)
         try:
             while True:
                 self.writes += 1
+                if self._opened != opened:
+                    raise StoreMovedError(f"{self.path} was replaced while this was under way")
                 found: T | _End = await self._run(self._writers, _bare, _next_of, running)
                 if isinstance(found, _End):
                     return
                 yield found
         finally:
-            await asyncio.shield(self._run(self._writers, _bare, _close_of, running))
+            if self._opened == opened:
+                await asyncio.shield(self._run(self._writers, _bare, _close_of, running))
 
     @property
     def is_reading(self) -> bool:
@@ -118,6 +150,7 @@ class Store:
         await self._close_all()
 
     async def _open(self, tokenizer: Path | None) -> None:
+        self._tokenizer, self._read_only_reason = tokenizer, None
         creation.prepare(self.path)
         try:
             if not recipe.is_writable(self.path):
@@ -126,11 +159,54 @@ class Store:
             await writer.async_run(refuse_newer, writer)
             await writer.async_run(bring_up_to_date, writer)
         except StoreReadOnlyError as error:  # a newer schema is one
-            self.read_only_reason = str(error)
+            self._read_only_reason = str(error)
             writer = await self._connect_reader(tokenizer)
         self._writers.put_nowait(writer)
         for _ in range(READERS):
             self._readers.put_nowait(await self._connect_reader(tokenizer))
+        self._files = moved.files_of(self.path)
+        self._opened += 1
+
+    async def _repeatable(self, *args: Any, **kwargs: Any) -> Any:
+        """Do as `_run`; where another file has taken the store's place, on that one."""
+        try:
+            return await self._run(*args, **kwargs)
+        except StoreMovedError:
+            await self._reopen()
+        return await self._run(*args, **kwargs)
+
+    async def _reopen(self) -> None:
+        """Let every connection to the lost file go, then open the file that is there now.
+
+        Raises:
+            StoreMovedError: there is none, or others have the lost file open as well.
+        """
+        async with self._reopening:
+            if self._files is not None and moved.is_in_place(self.path, self._files):
+                return  # another call was first
+            moved.require_successor(self.path, self._files)
+            for idle, count in ((self._readers, READERS), (self._writers, 1)):
+                for _ in range(count):
+                    await idle.get()
+            await self._close_all()
+            try:
+                with translated(self.path):
+                    moved.put_log_aside(self.path, self._files)
+                    damage.mend(str(self.path))
+                    await self._open(self._tokenizer)
+            except CoreError as error:
+                self._lost = error
+                for idle, count in ((self._readers, READERS), (self._writers, 1)):
+                    for _ in range(count - idle.qsize()):
+                        idle.put_nowait(None)
+                raise
+
+    async def _set_aside(self) -> None:
+        """Have the damaged indexes set aside, as every write does by itself."""
+        try:
+            await self.write(_nothing)
+        except CoreError as error:
+            _log.warning("%s", error)  # the next write tries again, and says so to whoever asks
 
     async def _connect_reader(self, tokenizer: Path | None) -> "AsyncConnection":
         flags = apsw.SQLITE_OPEN_READONLY
@@ -150,7 +226,7 @@ class Store:
 
     async def _run(
         self,
-        idle: "asyncio.Queue[AsyncConnection]",
+        idle: "asyncio.Queue[AsyncConnection | None]",
         mode: Any,
         work: Any,
         *args: Any,
@@ -159,6 +235,9 @@ class Store:
         if self._is_closing:
             raise StoreError(f"{self.path} is being closed")
         db = await idle.get()
+        if db is None:
+            idle.put_nowait(None)
+            raise self._lost or StoreError(f"{self.path} is lost")
         try:
             with translated(self.path):
                 result = await db.async_run(_within, mode, db, work, args, kwargs)
@@ -171,8 +250,13 @@ class Store:
         idle.put_nowait(db)
         return result
 
-    def _reclaim_later(self, idle: "asyncio.Queue[AsyncConnection]", db: "AsyncConnection") -> None:
-        task = asyncio.get_running_loop().create_task(_reclaim(idle, db))
+    def _reclaim_later(
+        self, idle: "asyncio.Queue[AsyncConnection | None]", db: "AsyncConnection"
+    ) -> None:
+        self._later(_reclaim(idle, db))
+
+    def _later(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
         self._reclaims.add(task)
         task.add_done_callback(self._reclaims.discard)
 
@@ -189,6 +273,18 @@ class _End:
 def _bare(_db: apsw.Connection) -> Iterator[None]:
     """Run the block without a transaction around it."""
     yield
+
+
+@contextmanager
+def _snapshot(db: apsw.Connection) -> Iterator[None]:
+    """Run the block over one state of the store, if it is still the store."""
+    require_in_place(db)
+    with snapshot(db):
+        yield
+
+
+def _nothing(_db: apsw.Connection) -> None:
+    """Write nothing: what every write transaction does by itself is enough."""
 
 
 def _next_of(_db: apsw.Connection, running: Iterator[T]) -> T | _End:
@@ -208,7 +304,7 @@ def _within(mode: Any, db: apsw.Connection, work: Any, args: Any, kwargs: Any) -
         return work(db, *args, **kwargs)
 
 
-async def _reclaim(idle: "asyncio.Queue[AsyncConnection]", db: "AsyncConnection") -> None:
+async def _reclaim(idle: "asyncio.Queue[AsyncConnection | None]", db: "AsyncConnection") -> None:
     """Interrupt what runs on `db` until its thread takes the next call, then lend it again."""
     stopped = asyncio.ensure_future(db.async_run(_leave_transaction, db))
     while not stopped.done():
