@@ -108,14 +108,13 @@ def run_sync(
 ) -> Iterator[Progress]:
     """Bring the indexes to `ready`, as `batches`, with pauses while anything else is active.
 
-    That is what `is_busy` tells; without it, whether others write. `now`: without pauses, and
-    also what the user stopped.
+    That is what `is_busy` tells; without it, whether others write. `now`: with hardly a pause,
+    and also what the user stopped.
     """
     pace, others = Pace(), is_busy or OtherWriters(db).are_active
     for progress in batches(db, holder, names, pace, now=now):
         yield progress
-        if not now:
-            time.sleep(pace.pause_s(is_busy=others()))
+        time.sleep(pace.pause_s(is_busy=others(), now=now))
 
 
 async def run(
@@ -142,7 +141,7 @@ async def run(
                     yield progress
                     others.steps += 1
                     busy = is_busy() if is_busy is not None else others.are_active(others_wrote)
-                    await asyncio.sleep(0.0 if now else pace.pause_s(is_busy=busy))
+                    await asyncio.sleep(pace.pause_s(is_busy=busy, now=now))
         except StoreBusyError:  # another program held the lock for long: later is soon enough
             if not waits:
                 raise

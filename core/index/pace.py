@@ -13,6 +13,10 @@ SHORTEST_PAUSE_S = 0.2
 LONGEST_PAUSE_S = 10.0
 """A third of the heartbeat's limit, so that whoever waits is not taken for dead."""
 
+HELD_S, GAP_S = 0.3, 0.105
+"""After so much time with the lock comes a gap that whoever waits for it finds: SQLite's busy
+handler waits 100 ms at the longest before it looks again (sqliteDefaultBusyCallback, main.c)."""
+
 QUIET_S = 2.0
 """Others count as active for so long after something of theirs was seen."""
 
@@ -23,14 +27,15 @@ _LEAST_BYTES, _MOST_BYTES = 8 * 1024, 4 * 1024 * 1024
 class Pace:
     """What one run knows: how much text the next batch takes, so that it lasts `TARGET_S`.
 
-    `last_s` is how long the last batch held the lock. `bulk` are the indexes whose filling was
-    begun, `merging` those whose merge was, `draining` those whose queue is being taken in,
-    `moved` how fast each of them goes.
+    `last_s` is how long the last batch held the lock, `held_s` all of them since the last gap.
+    `bulk` are the indexes whose filling was begun, `merging` those whose merge was, `draining`
+    those whose queue is being taken in, `moved` how fast each of them goes.
     """
 
     text_bytes: int = 64 * 1024
     blocks: int = 64
     last_s: float = 0.0
+    held_s: float = 0.0
     bulk: set[IndexName] = field(default_factory=set)
     merging: set[IndexName] = field(default_factory=set)
     draining: set[IndexName] = field(default_factory=set)
@@ -47,12 +52,23 @@ class Pace:
     def learn_blocks(self, elapsed_s: float) -> None:
         """Adapt how many blocks of an old index are dropped at once."""
         fitting = self.blocks * TARGET_S / max(elapsed_s, 0.001)
-        self.blocks = int(min(max(fitting, 8, self.blocks / 2), 2 * self.blocks, 2_048))
+        self.blocks = int(min(max(fitting, 8, self.blocks / 2), 2 * self.blocks, 1_024))
 
-    def pause_s(self, *, is_busy: bool) -> float:
-        """Return how long to wait before the next batch, while others work or not."""
-        wanted = max(SHORTEST_PAUSE_S, 4 * self.last_s)
-        return min(wanted, LONGEST_PAUSE_S) if is_busy else 0.0
+    def pause_s(self, *, is_busy: bool, now: bool = False) -> float:
+        """Return how long to wait before the next batch, while others work or not.
+
+        Where it does not make way for others, because none is seen or it is to be done `now`,
+        there are gaps all the same: who waits for the lock looks for it every 100 ms at the
+        longest, and between batches that follow at once never finds it free.
+        """
+        self.held_s += self.last_s
+        if is_busy and not now:
+            self.held_s = 0.0
+            return min(max(SHORTEST_PAUSE_S, 4 * self.last_s), LONGEST_PAUSE_S)
+        if self.held_s >= HELD_S:
+            self.held_s = 0.0
+            return GAP_S
+        return max(TARGET_S, self.last_s) if is_busy else 0.0
 
 
 class Quiet:
