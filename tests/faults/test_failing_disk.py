@@ -10,6 +10,7 @@ from tests.faults.failing import ACTIONS, Bench, Outcome, cases
 from tests.faults.sizes import scratch, size
 
 pytestmark = pytest.mark.faults
+READS_IN = size(3, 5, 1)
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +24,7 @@ def bench():
 def test_every_call_may_fail(bench, action):
     outcome, reached = Outcome(), bench.reached(action)
     for failure in CALLS:
-        every = size(18, 1, 1) * (5 if failure == "read" else 1)
+        every = size(23, 1, 1) * (READS_IN if failure == "read" else 1)
         for case in cases(bench, action, failure, every):
             bench.run(case, reached, outcome)
     figures.note(
@@ -34,4 +35,4 @@ def test_every_call_may_fail(bench, action):
         f" {outcome.false_alarms} false alarms of FTS5 after a read; {len(outcome.wrong)} wrong",
     )
     assert outcome.wrong == []
-    assert outcome.fired == outcome.told > size(3, 100, 100)
+    assert outcome.fired == outcome.told > size(3, 50, 50)

@@ -20,9 +20,9 @@ from tests.faults.sizes import scratch, size
 from tests.unit.store.making import library, path_at, store_at
 
 pytestmark = pytest.mark.faults
-EVERY_STATEMENT = size(23, 1, 1)
-EVERY_CALL = size(40, 2, 1)
-AT_RANDOM = size(2, 150, 1_000)
+EVERY_STATEMENT = size(37, 1, 1)
+EVERY_CALL = size(90, 3, 1)
+AT_RANDOM = size(1, 50, 1_000)
 KNOWN = {"state.db", "state.db-wal", "state.db-shm", "snapshots", "tombstone.key"}
 LASTING = ("messages", "sessions", "bodies")
 

@@ -11,7 +11,7 @@ from tests.faults.model import Pair
 from tests.faults.sizes import scratch, size
 
 pytestmark = pytest.mark.faults
-STEPS = size(600, 20_000, 1_000_000)
+STEPS = size(400, 20_000, 1_000_000)
 CHECKED_EVERY = size(200, 1_000, 10_000)
 
 
@@ -36,4 +36,4 @@ def test_the_indexes_answer_as_the_model_does(monkeypatch):
         f"0 differences in {questions:,} questions, all postings right every {CHECKED_EVERY:,}",
     )
     assert min(done.values()) > 0
-    assert len(done) == 13
+    assert len(done) >= size(11, 13, 13)

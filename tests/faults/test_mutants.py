@@ -1,5 +1,7 @@
 """Each safeguard is seen by some test: without it that test fails."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.faults import figures
@@ -7,7 +9,7 @@ from tests.faults.mutants import MUTANTS, copy_program, is_caught, mutate, outco
 from tests.faults.sizes import FORM
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(600)]
-TRIED = MUTANTS[:1] if FORM == "short" else MUTANTS
+TRIED = (replace(MUTANTS[0], tests=MUTANTS[0].tests[:1]),) if FORM == "short" else MUTANTS
 
 
 def test_the_program_as_it_is_passes(tmp_path):
