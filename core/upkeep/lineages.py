@@ -1,11 +1,10 @@
 """Which sessions are too old to stay, lineage by lineage: reading alone, in one pass."""
 
 import time
-from bisect import bisect_left
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import accumulate
 from typing import Any, NamedTuple
 
 import apsw
@@ -49,11 +48,12 @@ class _Family:
 
 
 def live_rows(db: apsw.Connection, source_ids: Sequence[int]) -> list[Row]:
-    """Return the sessions of these sources that are not in the trash."""
+    """Return the sessions of these sources that are not in the trash, in the order of rows."""
     among = ", ".join(map(str, source_ids))
     rows: list[Any] = db.execute(
         "SELECT id, last_active_at_ms, message_count, pinned_at_ms IS NOT NULL,"
         f" end_reason IS NULL FROM sessions WHERE trashed_at_ms IS NULL AND source_id IN ({among})"
+        " ORDER BY id"
     ).fetchall()
     return rows
 
@@ -127,18 +127,27 @@ def _families_kept(
     return kept
 
 
-def by_month(rows: Iterable[Row]) -> dict[Month, tuple[int, int]]:
-    """Return how many sessions and messages were last active in each month of local time."""
-    timed = sorted((last_ms, count) for _, last_ms, count, *_ in rows if last_ms is not None)
+def by_month(rows: Iterable[Row], going: Iterable[Row]) -> dict[Month, tuple[int, int, int, int]]:
+    """Return what was last active in each month of local time, months without anything left out.
+
+    Sessions and messages of those that go, then of those that stay.
+    """
+    timed = [row for row in rows if row[1] is not None]
     if not timed:
         return {}
-    months, starts = _months(timed[0][0], timed[-1][0])
-    messages = [0, *accumulate(count for _, count in timed)]
-    edges = [bisect_left(timed, (start,)) for start in starts] + [len(timed)]
+    gone = {row[0] for row in going}
+    times = [last_ms for _, last_ms, *_ in timed if last_ms is not None]
+    months, starts = _months(min(times), max(times))
+    sums = [[0, 0, 0, 0] for _ in months]
+    for (session_id, _, messages, _, _), last_ms in zip(timed, times, strict=True):
+        found = sums[bisect_right(starts, last_ms) - 1]
+        at = 0 if session_id in gone else 2
+        found[at] += 1
+        found[at + 1] += messages
     return {
-        month: (end - begin, messages[end] - messages[begin])
-        for month, begin, end in zip(months, edges[:-1], edges[1:], strict=True)
-        if end > begin
+        month: (found[0], found[1], found[2], found[3])
+        for month, found in zip(months, sums, strict=True)
+        if found[0] or found[2]
     }
 
 

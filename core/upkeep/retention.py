@@ -36,7 +36,10 @@ _MOST_DAYS = settings.RETENTION_DAYS.most
 
 
 class _Token(msgspec.Struct, frozen=True):
-    """What fixes a preview: the rule, its cutoff, and a hash of the sessions that would go."""
+    """What fixes a preview: the rule, its cutoff, and a hash of the sessions that would go.
+
+    Of their activity and messages too, so that no one is moved that has grown since.
+    """
 
     days: int
     sources: tuple[str, ...]
@@ -57,7 +60,7 @@ class _Plan:
     @property
     def token(self) -> str:
         told = hashlib.blake2b(digest_size=12)
-        told.update(repr([row[:3] for row in self.sorted.going]).encode())
+        told.update(msgspec.json.encode(self.sorted.going))
         token = _Token(self.rule.days, self.rule.sources, self.cutoff_ms, told.hexdigest())
         return base64.urlsafe_b64encode(msgspec.json.encode(token)).decode().rstrip("=")
 
@@ -292,29 +295,24 @@ def _months(
     db: apsw.Connection, plan: _Plan, going_bytes: int, going_messages: int
 ) -> tuple[MonthOfSessions, ...]:
     """Return what goes and what stays by local month; bytes by the average of a message."""
-    rows = plan.sorted.going
-    gone = {row[0] for row in rows}
+    gone = {row[0] for row in plan.sorted.going}
     staying = [row for row in plan.rows if row[0] not in gone]
-    goes, stays = lineages.by_month(rows), lineages.by_month(staying)
     each_going = going_bytes / going_messages if going_messages else 0.0
     kept = _messages_of(staying)
     sample = text_bytes(db, [(row[0], row[2]) for row in staying], _CHART_SAMPLE)
     each_staying = sample / kept if kept else 0.0
-    found = []
-    for month in sorted({*goes, *stays}):
-        going_sessions, messages = goes.get(month, (0, 0))
-        staying_sessions, others = stays.get(month, (0, 0))
-        found.append(
-            MonthOfSessions(
-                month.year,
-                month.month,
-                going_sessions,
-                round(messages * each_going),
-                staying_sessions,
-                round(others * each_staying),
-            )
+    sums = lineages.by_month(plan.rows, plan.sorted.going)
+    return tuple(
+        MonthOfSessions(
+            month.year,
+            month.month,
+            going,
+            round(going_texts * each_going),
+            staying_sessions,
+            round(staying_texts * each_staying),
         )
-    return tuple(found)
+        for month, (going, going_texts, staying_sessions, staying_texts) in sorted(sums.items())
+    )
 
 
 _CHART_SAMPLE = 2_000
