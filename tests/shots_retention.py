@@ -22,9 +22,10 @@ async def take_all(camera: "Camera") -> None:
     view = window.sessions_view
     await asyncio.sleep(_SETTLE_S)
     view.setFocus()
-    view.select_row(1)
+    view.select_row(0)
     window.actions_by_name["pin"].trigger()
     await asyncio.sleep(_SETTLE_S)
+    view.select_row(2)
     for _ in range(_THROWN):
         window.actions_by_name["trash"].trigger()
         await asyncio.sleep(_SETTLE_S)

@@ -95,9 +95,9 @@ class KeepingController(QObject):
             self._window.message_bar.show_notice(describe(error))
             return
         await self._sessions.load()
-        session = self._context.session
-        if set_one is set_pinned and session is not None and session.id in wanted:
-            self._window.pane.header.show_pinned(wanted[session.id])
+        if set_one is set_pinned:
+            for session_id, pinned in wanted.items():
+                self._context.note_pinned(session_id, pinned=pinned)
         if before is not None:
             self._undoing.offer(
                 self._window.list_undo,

@@ -191,7 +191,7 @@ class TrashController(QObject):
             title = one_line(chosen[0].title).strip() or self.tr("Untitled")
             if len(title) > _TITLE_CHARS:
                 title = title[: _TITLE_CHARS - 1].rstrip() + "…"
-            words = self.tr("“%1” moved to the trash").replace("%1", title)
+            words = self.tr("Moved to the trash: %1").replace("%1", title)
         else:
             words = formatting.counted(
                 len(chosen),

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
 
 from app import theme
 from app.tokens import DARK, LIGHT
-from app.views.parts import ElidedText, Link
+from app.views.parts import ElidedText, IconButton, Link
 
 HEIGHT = 40
 SHOWN_MS = 8_000
@@ -34,11 +34,10 @@ class UndoBar(QFrame):
         self.undo = Link("")
         self.undo.setText(self.tr("Undo"))
         self.undo.setToolTip(self.tr("Ctrl+Z"))
-        self.dismiss = Link("")
-        self.dismiss.setText(self.tr("Dismiss"))
+        self.dismiss = IconButton("close", self.tr("Dismiss"), 24, "base")
         row = QHBoxLayout(self)
-        row.setContentsMargins(_SIDE, 0, _SIDE, 0)
-        row.setSpacing(16)
+        row.setContentsMargins(_SIDE, 0, _SIDE - 4, 0)
+        row.setSpacing(12)
         row.addWidget(self.words, 1)
         row.addWidget(self.undo)
         row.addWidget(self.dismiss)
@@ -82,6 +81,8 @@ class UndoBar(QFrame):
             f"QFrame#undobar {{ background: {tokens.text}; border: 0; }}"
             f"QFrame#undobar QLabel {{ color: {tokens.base}; }}"
             f"QFrame#undobar QPushButton {{ color: {other.accent}; font-weight: bold; }}"
+            f"QFrame#undobar QToolButton:hover {{ background: {tokens.text2}; }}"
+            f"QFrame#undobar QToolButton:focus {{ border-color: {other.accent}; }}"
             f"QFrame#undobar QPushButton:focus {{ border-color: {other.accent}; }}"
         )
 

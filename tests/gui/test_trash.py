@@ -1,11 +1,15 @@
 """Throwing away in the window: at once, and back again; by keyboard, menu, and after a restart."""
 
+import asyncio
+
 from PySide6.QtCore import QItemSelectionModel, Qt
 from PySide6.QtTest import QTest
 
+from core.sources import ingest
+from core.store import connection
 from core.upkeep import trash
 from tests.gui.conftest import search, until
-from tests.gui.talks import hits, sessions
+from tests.gui.talks import hits, sessions, talk
 
 
 def press_delete(program) -> None:
@@ -32,7 +36,7 @@ def test_delete_throws_away_at_once_and_ctrl_z_brings_back(run, filled):
         await until(lambda: window.list_undo.isVisible())
         assert sessions(filled) == [each for n, each in enumerate(before) if n != 1]
         assert window.sessions_view.current_session().id == next_one.id
-        assert gone.title in window.list_undo.words.text()
+        assert window.list_undo.words.text() == f"Moved to the trash: {gone.title}"
         assert window.actions_by_name["undo"].isEnabled()
         window.actions_by_name["undo"].trigger()
         await until(lambda: len(sessions(filled)) == 4)
@@ -54,9 +58,12 @@ def test_r11_undo_takes_back_the_last_alone_and_a_restart_keeps_the_rest(
     window = filled.window
 
     async def before_restart():
-        a = stand_on(filled, 0)
+        a = stand_on(filled, sessions(filled).index("电影订阅"))
+        window.actions_by_name["pin"].trigger()
+        await until(lambda: window.list_undo.isVisible())
         press_delete(filled)
-        await until(lambda: len(sessions(filled)) == 3 and window.list_undo.isVisible())
+        await until(lambda: len(sessions(filled)) == 3)
+        await until(lambda: a.title in window.list_undo.words.text())
         b = window.sessions_view.current_session()
         press_delete(filled)
         await until(lambda: len(sessions(filled)) == 2)
@@ -84,6 +91,10 @@ def test_r11_undo_takes_back_the_last_alone_and_a_restart_keeps_the_rest(
         assert held.undoable == held.items[0].operation_id
         await again.store.write(trash.undo, held.undoable, "you")
         await until(lambda: len(sessions(again)) == 4)
+        row = again.window.models.sessions.row_of(a.id)
+        assert again.window.models.sessions.session(row).pinned_at_ms is not None
+        await search(again, "电影订阅")
+        assert len(hits(again)) == 1
         await again.stop()
 
     again.window.show()
@@ -103,6 +114,35 @@ def test_many_are_one_step_and_their_number_is_said(run, filled):
         assert sessions(filled) == []
         filled.undoing.undo()
         await until(lambda: len(sessions(filled)) == 4)
+
+    run(scenario())
+
+
+def test_300_go_by_one_key_and_come_back_by_another(
+    run, program, tmp_path, profile, tokenizer_path
+):
+    db = connection.open_store(profile / "state.db", tokenizer_path)
+    for n in range(300):
+        talk(tmp_path / "many.jsonl", f"s{n}", f"text {n}", title=f"talk {n}")
+    for _ in ingest.run_sync(db, ingest.Import([tmp_path / "many.jsonl"])):
+        pass
+    db.close()
+    window = program.window
+
+    async def scenario():
+        assert await program.start()
+        await until(lambda: len(sessions(program)) == 200)
+        window.models.sessions.fetchMore()
+        await until(lambda: len(sessions(program)) == 300)
+        stand_on(program, 0)
+        QTest.keyClick(window.sessions_view, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
+        press_delete(program)
+        await until(lambda: window.list_undo.isVisible())
+        assert window.list_undo.words.text() == "300 sessions moved to the trash"
+        assert (await program.store.read(trash.contents)).total == 300
+        QTest.keyClick(window, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+        await until(lambda: len(sessions(program)) == 200)
+        assert (await program.store.read(trash.contents)).total == 0
 
     run(scenario())
 
@@ -189,6 +229,9 @@ def test_a_pin_is_shown_and_taken_back(run, filled):
         await until(lambda: filled.context.session is not None)
         window.actions_by_name["pin"].trigger()
         await until(lambda: filled.pane.header.pin.isVisible())
+        filled.context.theme_changed()  # draws everything anew, from what is known
+        await asyncio.sleep(0.3)
+        assert filled.pane.header.pin.isVisible()
         row = window.models.sessions.row_of(session.id)
         assert window.models.sessions.session(row).pinned_at_ms is not None
         window.actions_by_name["undo"].trigger()

@@ -23,6 +23,7 @@ from app.views.parts import Button, Text
 
 _ROW, _HEAD = 32, 30
 _SIZE = (880, 560)
+_INK = Qt.ItemDataRole.UserRole + 1
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 
@@ -81,6 +82,7 @@ class ListSheet(QDialog):
         column.addSpacing(4)
         column.addLayout(self.foot)
         self._set_up(self.table)
+        theme.changed.connect(self._tint)
         self.foot.addStretch(1)
         self.foot.addWidget(self.close_button)
 
@@ -140,9 +142,18 @@ class ListSheet(QDialog):
         item.setTextAlignment(_RIGHT if self._columns[column].right else _LEFT)
         item.setToolTip(plain_tooltip(text))
         ink = row.inks[column] if column < len(row.inks) else ""
-        item.setForeground(theme.color(ink or ("text" if column == 0 else "text2")))
+        item.setData(_INK, ink or ("text" if column == 0 else "text2"))
+        item.setForeground(theme.color(item.data(_INK)))
         item.setData(Qt.ItemDataRole.UserRole, row.key)
         return item
+
+    def _tint(self) -> None:
+        """Paint the texts in the colours of now."""
+        for row in range(self.table.rowCount()):
+            for column in range(self.table.columnCount()):
+                item = self.table.item(row, column)
+                if item is not None:
+                    item.setForeground(theme.color(item.data(_INK)))
 
     def _key(self, row: int) -> object:
         item = self.table.item(row, 0)

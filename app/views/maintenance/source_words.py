@@ -1,5 +1,6 @@
 """What the card of sources says: from the store, and from what was found on this machine."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 from PySide6.QtCore import QCoreApplication
@@ -19,7 +20,8 @@ def _tr(text: str) -> str:
 
 def shown(states: Sequence[SourceState], found: Sequence[FoundSource]) -> SourcesShown:
     """Return what to show of the sources stored, and of places found that none came from."""
-    lines = [_stored(each) for each in states]
+    names = Counter(name(each) for each in states)
+    lines = [_stored(each, is_one_of_many=names[name(each)] > 1) for each in states]
     kinds = {each.kind for each in states}
     lines += [_found(each) for each in found if each.importable and each.kind not in kinds]
     return SourcesShown(tuple(lines), troubles(states), unknown(states))
@@ -75,10 +77,12 @@ def unknown(states: Sequence[SourceState]) -> str:
     )
 
 
-def _stored(state: SourceState) -> SourceLine:
+def _stored(state: SourceState, *, is_one_of_many: bool) -> SourceLine:
+    own = name(state)
+    folder = one_line(state.root).replace("\\", "/").rstrip("/").rpartition("/")[2]
     return SourceLine(
         kind=state.kind,
-        name=name(state),
+        name=f"{own}, {folder}" if is_one_of_many and folder else own,
         state=_tr("once"),
         new=state.new,
         changed=state.changed,
