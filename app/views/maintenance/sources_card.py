@@ -127,8 +127,8 @@ class SourcesCard(Card):
             self._add(grid, 2 * n, line)
         table.setAccessibleName(self.tr("Sources"))
         table.setAccessibleDescription("; ".join(self._spoken(each) for each in lines))
-        table.setVisible(bool(lines))
         self.column.replaceWidget(self._table, table)
+        table.setVisible(bool(lines))  # with its parent: alone it would be a window, with the focus
         self._table.hide()
         self._table.deleteLater()
         self._table = table
