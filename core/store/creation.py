@@ -7,12 +7,16 @@ import apsw
 
 from core import paths
 from core.errors import NotAStoreError, StoreError
-from core.store import migrations, recipe
+from core.store import migrations, recipe, replacing
 
 
 def prepare(path: Path) -> None:
-    """Make sure of a private folder and a private file that is a whole store at `path`."""
+    """Make sure of a private folder and a private file that is a whole store at `path`.
+
+    A replacement of the store that was interrupted is brought to its end first.
+    """
     paths.ensure_private_dir(path.parent)
+    replacing.recover(path.parent)
     if not path.exists():
         _create(path)
     paths.require_private_file(path)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import apsw
 
+from core import paths
 from core.errors import NotAStoreError, StoreError, StoreReadOnlyError, TokenizerError
 from core.store import tokenizer_probe
 
@@ -71,13 +72,19 @@ def way_in(path: Path, flags: int) -> tuple[str, int]:
         StoreReadOnlyError: such a store has a log whose changes cannot be read without writing.
     """
     require_safe_sqlite(apsw.sqlite_lib_version())
-    os.environ["SQLITE_TMPDIR"] = str(path.parent)
+    if path.name == paths.STORE_NAME:  # copies of it stand in folders that are soon gone
+        spill_beside(path)
     if flags & apsw.SQLITE_OPEN_READWRITE or not path.exists() or is_writable(path):
         return str(path), flags
     log = path.with_name(f"{path.name}-wal")
     if log.exists() and log.stat().st_size:
         raise StoreReadOnlyError(f"{path} is read-only, but its last changes are still in {log}")
     return f"{path.as_uri()}?immutable=1", flags | apsw.SQLITE_OPEN_URI
+
+
+def spill_beside(path: Path) -> None:
+    """Have whatever SQLite, and copying others' files, need of disk be in the store's folder."""
+    os.environ["SQLITE_TMPDIR"] = str(path.parent)
 
 
 def is_writable(path: Path) -> bool:

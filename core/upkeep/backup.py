@@ -21,11 +21,11 @@ from core.store.errors import core_error
 from core.types import Progress
 from core.upkeep import operations, tiers
 from core.upkeep.beside import beside
+from core.upkeep.soundness import examine
 from core.upkeep_types import Actor, Report, Snapshot
 
 PROOF_PREFIX = "proof-"
 _STALE_S = 3600.0
-_OF_AN_INDEX = "FTS5 table"  # how SQLite begins what it says of one
 
 
 def make(
@@ -120,15 +120,6 @@ def scheduled(db: apsw.Connection, actor: Actor) -> Iterator[Progress | Report]:
     yield Report(f"{made.messages:,} messages kept and proved by a restore", facts)
 
 
-def structural_problems(db: apsw.Connection) -> tuple[str, ...]:
-    """Check every page of a store; return what is wrong, but for its full-text indexes.
-
-    Those are derived, and checked on their own. Takes a second for each 50 MB.
-    """
-    rows = db.execute("PRAGMA integrity_check(20)").fetchall()
-    return tuple(str(line) for (line,) in rows if line != "ok" and _OF_AN_INDEX not in str(line))
-
-
 def thin(profile: Path, now_ms: int | None = None) -> tuple[Snapshot, ...]:
     """Remove the snapshots that need not be kept, and what killed processes left.
 
@@ -154,7 +145,7 @@ def _problem(path: Path, described: snapshots.Description) -> Generator[Progress
     except OSError as error:
         return f"it cannot be restored beside it: {error.strerror}"
     try:
-        restored = place / paths.STORE_NAME
+        restored = place / "restored.db"
         with closing(snapshots.opened_still(path)) as source:
             yield from copying.copy_moment(source, restored)
         with closing(open_writer(restored, tokenizer=None)) as db:
@@ -173,13 +164,13 @@ def _problem(path: Path, described: snapshots.Description) -> Generator[Progress
 def _difference(
     db: apsw.Connection, described: snapshots.Description
 ) -> Generator[Progress, None, str]:
-    wrong = yield from beside(db, structural_problems, "checking")
-    if wrong:
-        return "; ".join(wrong[:3])
+    found = yield from beside(db, examine, "checking")
+    if found.problems:  # a damaged index alone is made again by a restore
+        return "; ".join(found.problems[:3])
     for what, told in (("sessions", described.sessions), ("messages", described.messages)):
-        found = int(db.execute(f"SELECT count(*) FROM {what}").get)
-        if found != told:
-            return f"it holds {found:,} {what} instead of {told:,}"
+        count = int(db.execute(f"SELECT count(*) FROM {what}").get)
+        if count != told:
+            return f"it holds {count:,} {what} instead of {told:,}"
     for item in rolling_hash(db):
         if isinstance(item, Progress):
             yield item
