@@ -6,7 +6,7 @@ import time
 
 import apsw
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLineEdit, QWidget
@@ -25,6 +25,12 @@ from tests.gui.talks import hits, talk
 KEY = Qt.Key
 CTRL, ALT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.AltModifier
 CJK = "messages_fts_cjk"
+
+
+@pytest.fixture(autouse=True)
+def active(program):
+    """The window has the keys of the keyboard."""
+    program.window.activateWindow()
 
 
 def page(program):
@@ -61,36 +67,29 @@ async def finished(program):
 # The way in and out
 
 
-@pytest.mark.parametrize(
-    ("key", "modifier"), [(KEY.Key_Escape, None), (KEY.Key_Left, ALT), (KEY.Key_M, CTRL)]
-)
-def test_the_page_comes_by_ctrl_m_and_leads_back_to_where_one_was(run, filled, key, modifier):
-    window = filled.window
-    window.sessions_view.setFocus()
+BACK = ((KEY.Key_Escape, Qt.KeyboardModifier.NoModifier), (KEY.Key_Left, ALT), (KEY.Key_M, CTRL))
 
-    async def there():
+
+def test_the_page_comes_by_ctrl_m_and_every_way_back_leads_to_where_one_was(run, filled):
+    window = filled.window
+
+    async def there_and_back(key, modifier):
+        window.sessions_view.setFocus()
         press(filled, KEY.Key_M, CTRL)
         await until(window.on_maintenance)
-
-    run(there())
-    was_on = (page(filled).bar.isVisible(), window.path_bar.isVisible())
-    pressed = window.status_bar.maintenance.isChecked()
-    focused = page(filled).bar.back.hasFocus()
-
-    async def back():
-        press(filled, key, modifier or Qt.KeyboardModifier.NoModifier)
+        assert page(filled).bar.isVisible()
+        assert not window.path_bar.isVisible()
+        assert window.status_bar.maintenance.isChecked()
+        assert page(filled).bar.back.hasFocus()
+        press(filled, key, modifier)
         await until(window.on_conversations)
+        assert not page(filled).bar.isVisible()
+        assert window.path_bar.isVisible()
+        assert not window.status_bar.maintenance.isChecked()
+        assert window.sessions_view.hasFocus()
 
-    run(back())
-
-    assert was_on == (True, False)
-    assert pressed
-    assert focused
-    assert window.on_conversations()
-    assert window.path_bar.isVisible()
-    assert not page(filled).bar.isVisible()
-    assert not window.status_bar.maintenance.isChecked()
-    assert window.sessions_view.hasFocus()
+    for key, modifier in BACK:
+        run(there_and_back(key, modifier))
 
 
 def test_the_foot_of_the_window_leads_there_and_a_link_back(run, filled):
@@ -108,6 +107,23 @@ def test_from_the_page_of_sources_one_comes_back_to_it(run, filled):
     filled.window.leave_maintenance()
 
     assert filled.window.on_sources()
+
+
+def test_nothing_on_the_page_is_a_window_of_its_own_for_a_moment(run, filled, qapp):
+    seen = []
+
+    class Watch(QObject):
+        def eventFilter(self, each, event):
+            if event.type() == QEvent.Type.Show and isinstance(each, QWidget) and each.isWindow():
+                seen.append(type(each).__name__)
+            return False
+
+    watch = Watch()
+    qapp.installEventFilter(watch)
+    run(shown(filled))
+    qapp.removeEventFilter(watch)
+
+    assert seen == []
 
 
 def test_a_search_leaves_the_page(run, filled):
@@ -403,7 +419,7 @@ def test_what_runs_is_stopped_by_its_button(run, filled, endless):
     async def cancel():
         await shown(filled)
         page(filled).store.buttons["check"].click()
-        await until(page(filled).store.running.isVisible)
+        await until(lambda: "looking" in page(filled).store.running.what.text())
         disabled = not page(filled).store.buttons["compact"].isEnabled()
         page(filled).store.running.cancel.click()
         await until(lambda: not filled.tasks.running("upkeep") and endless)
@@ -419,7 +435,7 @@ def test_closing_during_upkeep_stops_it_safely_and_says_so(run, filled, endless)
     async def close():
         await shown(filled)
         page(filled).store.buttons["check"].click()
-        await until(page(filled).store.running.isVisible)
+        await until(lambda: "looking" in page(filled).store.running.what.text())
         note = page(filled).store.running.note.text()
         began = time.monotonic()
         filled.window.close()
