@@ -36,7 +36,7 @@ class Mutant:
 
 _UNIT = "tests/unit"
 _VIEW = "tests/gui/test_transcript_view.py"
-_PURGE = f"{_UNIT}/upkeep/test_purge.py"
+_ERASING = "tests/faults/test_erasing.py"
 MUTANTS = (
     Mutant(
         "the docsize gate of deletions",
@@ -60,14 +60,14 @@ MUTANTS = (
         "core/store/recipe.py",
         'Pragma("secure_delete", "ON", 1)',
         'Pragma("secure_delete", "OFF", 0)',
-        ("tests/faults/test_erasing.py", f"{_UNIT}/store/test_connection.py"),
+        (_ERASING, f"{_UNIT}/store/test_connection.py"),
     ),
     Mutant(
         "cutting the log to nothing",
         "core/upkeep/purge.py",
         "PRAGMA wal_checkpoint(TRUNCATE)",
         "PRAGMA wal_checkpoint(PASSIVE)",
-        (f"{_PURGE}::test_nothing_of_400_deleted_messages_is_left_in_any_file",),
+        (f"{_ERASING}::test_a_purge_leaves_nothing_in_the_log_though_others_have_the_store_open",),
     ),
     Mutant(
         "the blank picture",
@@ -95,7 +95,7 @@ MUTANTS = (
         "core/upkeep/purge.py",
         'db.execute("VACUUM")',
         "pass",
-        (f"{_PURGE}::test_writing_the_file_anew_is_needed_too",),
+        (f"{_ERASING}::test_a_purge_writes_the_file_anew",),
     ),
     Mutant(
         "filling only what is not there",

@@ -1,10 +1,13 @@
 """What is deleted is overwritten at once; a purge then sees to the rest (`test_purge`)."""
 
 import shutil
+import subprocess
+import sys
 
 import pytest
 
-from core.store.connection import transaction
+from core.store.connection import open_reader, transaction
+from core.upkeep import purge, trash
 from tests.faults import figures
 from tests.faults.sizes import scratch, size
 from tests.unit.store.making import message, path_at, store_at, store_messages
@@ -41,3 +44,35 @@ def test_rows_that_are_deleted_leave_next_to_nothing_in_the_file(folder):
     )
     assert kept.count(b"word-") > ROWS // 2
     assert left <= ROWS // 100
+
+
+@pytest.fixture
+def purged(folder):
+    """A store after most of it was deleted and purged, which another connection has open."""
+    db = store_at(folder)
+    for number in range(4):
+        texts = {f"{number}-{each}": f"secret-{number}-{each} " * 40 for each in range(100)}
+        store_messages(db, *(message(uid, text, session="gone") for uid, text in texts.items()))
+    other = open_reader(path_at(folder), tokenizer=None)
+    session = db.execute("SELECT id FROM sessions WHERE native_id = 'gone'").get
+    with transaction(db):
+        trash.trash_session(db, session, "you")
+    list(trash.empty(db, "you"))
+    *_, report = purge.run(db, "command", now=True)
+    assert report.state == "succeeded"
+    yield db
+    other.close()
+    db.close()
+
+
+def test_a_purge_leaves_nothing_in_the_log_though_others_have_the_store_open(folder, purged):
+    """Another process reads it: closing a descriptor of it here would drop SQLite's locks."""
+    log = path_at(folder).with_name("state.db-wal")
+    counting = "import sys; print(open(sys.argv[1], 'rb').read().count(b'secret-'))"
+    told = subprocess.run([sys.executable, "-c", counting, log], capture_output=True, check=True)
+    assert int(told.stdout) == 0
+
+
+def test_a_purge_writes_the_file_anew(purged):
+    """What was free in it, and what lay in gaps of its pages, is not there any more."""
+    assert purged.pragma("freelist_count") == 0
