@@ -10,9 +10,13 @@ import pytest
 import app
 import core
 from core.errors import StoreError
+from core.index import backfill
+from core.index.state import new_holder
 from core.sources import ingest
-from core.store import recipe
-from core.store.connection import open_store
+from core.store import attachment, recipe
+from core.store.connection import open_store, transaction
+from core.store.indexes import INDEXES
+from core.upkeep import backup, compact
 from tests.faults import figures
 from tests.unit.store.making import library, path_at, store_at
 
@@ -80,15 +84,28 @@ def test_every_file_is_private_at_every_moment(tmp_path, umask):
         db = store_at(tmp_path)
         for _ in ingest.run_sync(db, ingest.Import([TALKS])):
             seen |= walk(tmp_path / "profile")
-        db.execute("CREATE TEMP TABLE spilled AS SELECT content FROM messages")
-        seen |= walk(tmp_path / "profile")
+        for work in (
+            refilled(db),
+            backup.make(db, "faults", "command"),
+            compact.run(db, "command"),
+        ):
+            for _ in work:
+                seen |= walk(tmp_path / "profile")
         db.close()
     finally:
         os.umask(before)
     assert {"state.db", "state.db-wal", "state.db-shm"} <= seen
     figures.note(
-        "21", f"files made under umask {umask:03o}", f"{len(seen)} files, all 0600 in 0700"
+        "21",
+        f"import, backfill, backup and compact under umask {umask:03o}",
+        f"{len(seen)} files, all 0600 in 0700",
     )
+
+
+def refilled(db):
+    with transaction(db):
+        attachment.rebuild(db, INDEXES["messages_fts"], None)
+    yield from backfill.run_sync(db, new_holder(), now=True)
 
 
 def walk(folder):

@@ -121,6 +121,36 @@ def test_retention_trash_and_purge(life):
     )
 
 
+def test_restore(life):
+    """The store is the old one or the restored one, and in the end the restored one."""
+    restored, old_found = 0, 0
+    while life.kills < KILLS:
+        life.begin()
+        db = life.opened()
+        list(backup.make(db, "faults", "command"))
+        then = truth.digest(db)
+        store_messages(db, message("later", "said after the snapshot", session="new0"))
+        now = truth.digest(db)
+        db.close()
+        while True:
+            end = killed(life.rng, 0.3, upkeep_workers.go_back, life.path)
+            db = life.opened()
+            assert truth.digest(db) == then if end.is_through else truth.digest(db) in (then, now)
+            assert truth.problems(db) == []
+            old_found += truth.digest(db) == now
+            db.close()
+            if end.is_through:
+                break
+            life.kills += 1
+        restored += 1
+    figures.note(
+        "1-15",
+        f"kill -9 of a restore, {life.kills:,} times",
+        f"{old_found} times the old store was found, else the restored one; never less",
+    )
+    assert restored
+
+
 def test_backup_and_compact(life):
     made = 0
     while life.kills < KILLS:

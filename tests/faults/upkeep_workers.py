@@ -7,8 +7,9 @@ from typing import Any
 
 import apsw
 
+from core.store import snapshots
 from core.store.connection import open_store, snapshot, transaction
-from core.upkeep import backup, compact, operations, purge, retention, trash
+from core.upkeep import backup, compact, operations, purge, restore, retention, trash
 from core.upkeep_types import RetentionRule
 from tests.faults.workers import READY
 
@@ -52,6 +53,15 @@ def erase(acks: Connection, path: Path, tokenizer: Path) -> None:
 def back_up(acks: Connection, path: Path, tokenizer: Path) -> None:
     """Make a snapshot and prove it."""
     _all(acks, path, tokenizer, lambda db: backup.make(db, "faults", "command"))
+
+
+def go_back(acks: Connection, path: Path, tokenizer: Path) -> None:
+    """Restore the snapshot that there is, as a program that has the store not open."""
+    del tokenizer
+    (kept,) = snapshots.listed(snapshots.folder_of(path.parent))
+    acks.send_bytes(READY)
+    for step in restore.restore(path.parent, Path(kept.path), "command"):
+        acks.send_bytes(type(step).__name__.encode())
 
 
 def shrink(acks: Connection, path: Path, tokenizer: Path) -> None:
