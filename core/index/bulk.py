@@ -1,6 +1,6 @@
 """How an index merges while it is filled: wider and later than while single messages come.
 
-Decision 0029 has the figures. FTS5 keeps these settings in the index, for every program that
+Decision 0028 has the figures. FTS5 keeps these settings in the index, for every program that
 writes to it, so they are taken back when the filling is over.
 """
 

@@ -20,7 +20,10 @@ from tests.bench.measuring import ROOT, Row
 
 BENCHES = {
     name: f"tests.bench.bench_{name}"
-    for name in ("import", "search", "recall", "window", "limits", "sizes", "peers")
+    for name in (
+        *("import", "search", "recall", "window", "limits", "backfill", "upkeep", "sizes"),
+        "peers",
+    )
 }
 PAGE = ROOT / "docs" / "BENCHMARKS.md"
 START, END = "<!-- make bench: {} messages -->", "<!-- end -->"
