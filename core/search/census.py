@@ -13,7 +13,7 @@ from core.search.scope import (
     has_role,
     one_of,
 )
-from core.search.sql import Sql, both
+from core.search.sql import EVERYTHING, Sql, both
 from core.store import keys
 from core.store.keys import LONG_FLAG, STATE_BITS, STATE_MASK
 from core.types import MessageState, Role
@@ -25,6 +25,19 @@ Counts = Mapping[int, int]
 def counted(counts: Counts, scope: Scope) -> int:
     """Return how many messages have the scope's roles and states, wherever they are."""
     return keys.total(counts, roles=scope.roles, states=scope.states)
+
+
+def searched(db: apsw.Connection, counts: Counts, scope: Scope) -> int:
+    """Return how many messages are in the scope.
+
+    Costs nothing where counters tell, the messages in the trash where that alone is left out,
+    else a look at every message.
+    """
+    if not scope.is_narrowed:
+        return counted(counts, scope)
+    if scope.filters is EVERYTHING:
+        return counted(counts, scope) - count(db, scope.left_by_trash)
+    return count(db, scope.where)
 
 
 def count(db: apsw.Connection, where: Sql) -> int:

@@ -11,7 +11,7 @@ import apsw
 
 from core.search import coverage
 from core.search.attempts import Attempt, Attempts
-from core.search.census import count, counted, left_out
+from core.search.census import counted, left_out, searched
 from core.search.hits import read_hits
 from core.search.language import Query, parse
 from core.search.lineup import Lineup, Walk
@@ -156,7 +156,7 @@ def _searched(db: apsw.Connection, attempts: Attempts, limit: Deadline) -> int:
     """Return how many messages were searched; an upper bound where there is no time to count."""
     scope, found = attempts.scope, None
     if scope.is_narrowed and attempts.is_complete:
-        found = _within(db, BOUND_S, limit, lambda: count(db, scope.where))
+        found = _within(db, BOUND_S, limit, lambda: searched(db, attempts.counts, scope))
     return counted(attempts.counts, scope) if found is None else found
 
 

@@ -89,6 +89,15 @@ class Scope:
     whole_tool_rows: bool
 
     @property
+    def left_by_trash(self) -> Sql:
+        """Return the condition that a message would be in it, were its sessions not left out."""
+        states = [STATE_BITS[state] for state in self.states]
+        inside = f"k.session_id IN ({self.left_sessions})"
+        live = _HAS_LIVE_PLACE.format(left=self.left_sessions)
+        kept = Sql(f"{one_of(STATE_MASK, states)} AND {has_role(self.roles)}")
+        return both(Sql(inside), kept, self.filters, Sql(f"NOT {live}"))
+
+    @property
     def is_narrowed(self) -> bool:
         """True when counters alone do not tell how many messages there are in it."""
         return self.filters is not EVERYTHING or bool(self.left_sessions)
