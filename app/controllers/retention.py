@@ -85,6 +85,7 @@ class RetentionController(QObject):
         card = self._card
         self._window.maintenance_shown.connect(lambda shown: shown and self.refresh())
         card.rule_edited.connect(self._on_edited)
+        card.rule_settled.connect(self._on_settled)
         card.turned.connect(self._on_turned)
         card.move_asked.connect(self._on_move_asked)
         card.sessions_asked.connect(self._on_sessions_asked)
@@ -105,13 +106,9 @@ class RetentionController(QObject):
         wanted = self._card.rule()
         try:
             facts = await self._store.read(look, wanted)
-            if self._is_edited and facts.rule.days:
-                await self._set_rule(wanted, facts.rule)
-                facts = await self._store.read(look, wanted)
         except CoreError as error:
             self._card.message.show_notice(describe(error))
             return
-        self._is_edited = False
         self._show(facts)
 
     async def _take_rule(self) -> None:
@@ -129,7 +126,10 @@ class RetentionController(QObject):
         if facts.next_run_at_ms is not None:
             coming = operation_words.coming(facts.next_run_at_ms, clock.now_ms())
         if self._card.rule() == facts.preview.rule:  # else another one is being typed
-            self._card.show_rule(facts.rule, facts.kinds, coming)
+            if self._is_edited:
+                self._card.show_schedule(coming)
+            else:
+                self._card.show_rule(facts.rule, facts.kinds, coming)
             self._card.show_preview(facts.preview)
         self._card.show_trash(facts.trash)
         self._card.show_writable(writable=self._store.read_only_reason is None)
@@ -141,6 +141,11 @@ class RetentionController(QObject):
         self._state.set_text(_DAYS_KEY, str(self._card.days.value()))
         self._settles.start()
 
+    def _on_settled(self) -> None:
+        """Take what was edited for the rule, where one is in force."""
+        if self._is_edited and self._card.switch.isChecked():
+            self._tasks.start("retention-rule", self._turn(self._card.rule()))
+
     def _on_turned(self, on: bool) -> None:
         wanted = self._card.rule() if on else RetentionRule(0, self._card.sources.keys())
         self._tasks.start("retention-rule", self._turn(wanted))
@@ -149,6 +154,7 @@ class RetentionController(QObject):
         try:
             before = await self._store.read(retention.rule)
             await self._set_rule(wanted, before)
+            self._is_edited = False
         except CoreError as error:
             self._card.message.show_notice(describe(error))
         await self._read()

@@ -1,7 +1,7 @@
 """A whole number between two others, typed or stepped by the arrow keys."""
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QIntValidator, QKeyEvent
+from PySide6.QtGui import QFocusEvent, QIntValidator, QKeyEvent
 from PySide6.QtWidgets import QLineEdit
 
 _STEPS = {
@@ -24,12 +24,13 @@ class NumberField(QLineEdit):
     def __init__(self, name: str, least: int, most: int, value: int) -> None:
         super().__init__(str(value))
         self._least, self._most, self._value = least, most, value
+        self._is_typing = False
         self.setAccessibleName(name)
         self.setAlignment(Qt.AlignmentFlag.AlignRight)
         self.setMaxLength(len(str(most)))
         self.setValidator(QIntValidator(least, most, self))
         self.textEdited.connect(self._on_edited)
-        self.editingFinished.connect(lambda: self.setText(str(self._value)))
+        self.editingFinished.connect(self._on_finished)
 
     def value(self) -> int:
         """Return the number."""
@@ -37,11 +38,16 @@ class NumberField(QLineEdit):
 
     def show_value(self, value: int) -> None:
         """Show another number; emits nothing. What is being typed stays."""
-        self._value = value
-        if not self.hasFocus() or not self.isModified():
+        if not self._is_typing:
+            self._value = value
             self.setText(str(value))
 
+    def _on_finished(self) -> None:
+        self._is_typing = False
+        self.setText(str(self._value))
+
     def _on_edited(self, text: str) -> None:
+        self._is_typing = True
         if self.hasAcceptableInput() and int(text) != self._value:
             self._value = int(text)
             self.value_changed.emit(self._value)
@@ -59,6 +65,8 @@ class NumberField(QLineEdit):
             self.setText(str(value))
             self.value_changed.emit(value)
 
-    def fixup(self) -> None:
-        """Go back to the last good number."""
-        self.setText(str(self._value))
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Go back to the last good number where none stands in the field: Qt says nothing then."""
+        super().focusOutEvent(event)
+        if self._is_typing:
+            self._on_finished()

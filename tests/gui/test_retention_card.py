@@ -69,7 +69,9 @@ def test_days_take_whole_numbers_only(card, qtbot):
     assert edits[-1] == 16
     card.days.selectAll()
     QTest.keyClick(card.days, Qt.Key.Key_Delete)
-    card.days.editingFinished.emit()
+    card.activateWindow()
+    card.days.setFocus()
+    card.sources.setFocus()
     assert card.days.text() == "16"
 
 
@@ -180,10 +182,35 @@ def test_the_switch_sets_the_rule_and_the_bar_takes_it_back(run, kept):
         QTest.keyClick(card.switch, Qt.Key.Key_Space)
         await until(lambda: window.page_undo.isVisible())
         assert (await kept.store.read(retention.rule)).days == card.days.value()
-        assert "on" in card.state.text()
+        await until(lambda: card.state.text().startswith("on, "))
         window.actions_by_name["undo"].trigger()
         await until(lambda: card.state.text() == "off, preview only")
         assert (await kept.store.read(retention.rule)).days == 0
+
+    run(scenario())
+
+
+def test_days_being_typed_are_no_rule_until_they_are_meant(run, kept):
+    window, card = kept.window, kept.window.maintenance.retention
+
+    async def scenario():
+        card.switch.click()
+        await until(lambda: card.state.text().startswith("on, "))
+        assert (await kept.store.read(retention.rule)).days == 180
+        card.days.setFocus()
+        card.days.selectAll()
+        QTest.keyClicks(card.days, "1")
+        await until(lambda: card.preview and card.preview.rule.days == 1)
+        assert (await kept.store.read(retention.rule)).days == 180
+        assert card.days.text() == "1"
+        QTest.keyClicks(card.days, "5")
+        QTest.keyClick(card.days, Qt.Key.Key_Return)
+        await until(lambda: "15 days" in window.page_undo.words.text())
+        assert (await kept.store.read(retention.rule)).days == 15
+        window.actions_by_name["undo"].trigger()
+        await until(lambda: card.days.value() == 180)
+        assert card.days.text() == "180"
+        assert (await kept.store.read(retention.rule)).days == 180
 
     run(scenario())
 

@@ -45,6 +45,7 @@ class RetentionCard(Card):
     Signals:
         turned: the switch was turned; carries whether it is on now.
         rule_edited: days or sources were edited.
+        rule_settled: what was edited is meant: Enter, or the focus went elsewhere.
         sessions_asked: show the sessions that would go.
         move_asked: move them to the trash now.
         trash_asked: show the trash.
@@ -54,6 +55,7 @@ class RetentionCard(Card):
 
     turned = Signal(bool)
     rule_edited = Signal()
+    rule_settled = Signal()
     sessions_asked = Signal()
     move_asked = Signal()
     trash_asked = Signal()
@@ -152,13 +154,18 @@ class RetentionCard(Card):
     def _connect(self) -> None:
         self.switch.clicked.connect(self.turned)
         self.days.value_changed.connect(lambda _: self.rule_edited.emit())
-        self.sources.chosen.connect(lambda _: self.rule_edited.emit())
+        self.days.editingFinished.connect(self.rule_settled)
+        self.sources.chosen.connect(self._on_sources_chosen)
         self.chart.reading_changed.connect(self._show_reading)
         self.show_sessions.clicked.connect(self.sessions_asked)
         self.move_now.clicked.connect(self.move_asked)
         self.open_trash.clicked.connect(self.trash_asked)
         self.undo.clicked.connect(self.undo_asked)
         self.trust.clicked.connect(self.trust_asked)
+
+    def _on_sources_chosen(self) -> None:
+        self.rule_edited.emit()
+        self.rule_settled.emit()
 
     # What is shown
 
@@ -210,6 +217,10 @@ class RetentionCard(Card):
             return
         self.going.show_runs(retention_words.going(preview))
         words = preview.refused or retention_words.span_and_rest(preview)
+        if self.switch.isChecked() and preview.needs_confirmation and not preview.refused:
+            words += ". " + self.tr(
+                "More than a fifth of everything: the schedule leaves it to you"
+            )
         self.rest.show_words(words, "warn" if preview.refused else "text2")
         self.chart.show_months(preview.months, preview.cutoff_at_ms)
 
