@@ -1,6 +1,7 @@
 """Retention in the window: a live preview, the rule, and moving what it names now."""
 
 import re
+import time
 from dataclasses import dataclass
 
 import apsw
@@ -24,6 +25,7 @@ from core.upkeep_types import Report, RetentionPreview, RetentionRule, Trash
 
 SETTLE_MS = 250
 _LISTED = 500
+_REST = 10
 _DAYS = re.compile("[1-9][0-9]{0,3}")
 _TASK = "retention"
 _DAYS_KEY = "retention/days"
@@ -74,6 +76,7 @@ class RetentionController(QObject):
         self._undoing, self._tasks, self._state = undoing, tasks, state
         self._card = window.maintenance.retention
         self._is_known = self._is_edited = False
+        self._took_ms = 0.0
         self._settles = QTimer(self, singleShot=True, interval=SETTLE_MS)
         self._settles.timeout.connect(self._read_soon)
         self._connect()
@@ -93,9 +96,9 @@ class RetentionController(QObject):
         card.trust_asked.connect(lambda: self._tasks.start("retention-rule", self._trust()))
 
     def refresh(self) -> None:
-        """Count anew, soon, if the page is shown."""
-        if self._window.on_maintenance():
-            self._settles.start()
+        """Count anew, soon, if the page is shown; ten times as long is left between as it takes."""
+        if self._window.on_maintenance() and not self._settles.isActive():
+            self._settles.start(max(SETTLE_MS, round(_REST * self._took_ms)))
 
     def _read_soon(self) -> None:
         self._tasks.start(_TASK, self._read())
@@ -104,11 +107,13 @@ class RetentionController(QObject):
         if not self._is_known:
             await self._take_rule()
         wanted = self._card.rule()
+        began = time.monotonic()
         try:
             facts = await self._store.read(look, wanted)
         except CoreError as error:
             self._card.message.show_notice(describe(error))
             return
+        self._took_ms = (time.monotonic() - began) * 1000
         self._show(facts)
 
     async def _take_rule(self) -> None:
@@ -139,7 +144,7 @@ class RetentionController(QObject):
     def _on_edited(self) -> None:
         self._is_edited = True
         self._state.set_text(_DAYS_KEY, str(self._card.days.value()))
-        self._settles.start()
+        self._settles.start(SETTLE_MS)
 
     def _on_settled(self) -> None:
         """Take what was edited for the rule, where one is in force."""
