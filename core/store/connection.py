@@ -122,6 +122,17 @@ def tokenizer_fingerprint(db: apsw.Connection) -> str | None:
     return _fingerprints[db]
 
 
+def take_tokenizer(db: apsw.Connection, path: Path) -> None:
+    """Load a tokenizer into a connection that was opened without one; else nothing is changed.
+
+    Raises:
+        TokenizerError: it cannot be loaded.
+    """
+    if tokenizer_fingerprint(db) is None:
+        recipe.load_tokenizer(db, path)
+        del _fingerprints[db]
+
+
 @contextmanager
 def transaction(db: apsw.Connection) -> Iterator[None]:
     """Run the block in one write transaction; it is rolled back when the block raises.

@@ -18,6 +18,7 @@ from core.store.connection import (
     refuse_newer,
     require_in_place,
     snapshot,
+    take_tokenizer,
     written,
 )
 from core.store.errors import translated
@@ -133,6 +134,28 @@ class Store:
         finally:
             if self._opened == opened:
                 await asyncio.shield(self._run(self._writers, _bare, _close_of, running))
+
+    async def load_tokenizer(self, path: Path) -> None:
+        """Use a tokenizer that was not there when the store was opened, from now on.
+
+        The index that it is for is attached, or left to the backfill. Connections that have
+        another one keep it: that takes a new start.
+
+        Raises:
+            TokenizerError: it cannot be loaded.
+        """
+        for idle, count in ((self._writers, 1), (self._readers, READERS)):
+            taken = [await idle.get() for _ in range(count)]
+            try:
+                with translated(self.path):
+                    for db in filter(None, taken):
+                        await asyncio.shield(db.async_run(take_tokenizer, db, path))
+            finally:
+                for each in taken:
+                    idle.put_nowait(each)
+        self._tokenizer = path
+        if self._read_only_reason is None:
+            await self._run(self._writers, _bare, bring_up_to_date)
 
     @property
     def is_reading(self) -> bool:

@@ -5,15 +5,17 @@ import time
 
 import pytest
 
-from core.errors import StoreBusyError
+from core.errors import StoreBusyError, TokenizerError
+from core.history.append import Batch, append
 from core.index import backfill
 from core.index.backfill import is_paused, run, run_sync, set_paused
 from core.index.state import claim, new_holder, release
+from core.search.run import search
 from core.store import attachment, recipe
-from core.store.connection import open_writer, transaction
+from core.store.connection import open_writer, tokenizer_fingerprint, transaction
 from core.store.indexes import CJK, INDEXES
-from core.store.store import Store
-from core.types import INDEX_NAMES
+from core.store.store import READERS, Store
+from core.types import INDEX_NAMES, SearchRequest
 from tests.unit.index.test_backfill import assert_complete, empty, some
 from tests.unit.store.making import library, message, path_at, state, store_at, store_messages
 
@@ -232,3 +234,45 @@ def test_a_lock_that_another_program_holds_for_long_is_waited_for(tmp_path, db, 
     on_store(tmp_path, work)
     assert_complete(db)
     assert {state(db, name) for name in INDEX_NAMES} == {"ready"}
+
+
+def test_a_tokenizer_that_was_built_meanwhile_is_used_without_a_new_start(tmp_path):
+    db = store_at(tmp_path, cjk=False)
+    store_messages(db, message("a", "电影订阅"))
+
+    async def work():
+        store = await Store.open(tmp_path / "profile", tokenizer=None)
+        reading = asyncio.create_task(store.read(lambda _: time.sleep(0.05)))
+        await store.load_tokenizer(library())
+        await reading
+        assert await store.read(tokenizer_fingerprint) is not None
+        assert state(db, CJK) == "building"
+        assert [each async for each in run(store, new_holder())]
+        found = await asyncio.gather(
+            *(store.read(search, SearchRequest("订阅")) for _ in range(READERS))
+        )
+        assert [each.search_path for each in found] == ["cjk"] * READERS
+        await store.write(append, Batch(1, [], [message("b", "订阅成功")]))
+        await store.close()
+
+    asyncio.run(work())
+    assert state(db, CJK) == "ready"
+    db.close()
+    db = open_writer(path_at(tmp_path), tokenizer=library())
+    assert_complete(db)
+    db.close()
+
+
+def test_a_library_that_does_not_load_changes_nothing(tmp_path, db):
+    async def work():
+        store = await Store.open(tmp_path / "profile", tokenizer=None)
+        wrong = tmp_path / "wrong.so"
+        wrong.write_bytes(b"no library")
+        with pytest.raises(TokenizerError, match="cannot be loaded"):
+            await store.load_tokenizer(wrong)
+        assert await store.read(tokenizer_fingerprint) is None
+        await store.write(append, Batch(1, [], [message("a", "电影")]))
+        await store.close()
+
+    asyncio.run(work())
+    assert state(db, CJK) == "detached"
