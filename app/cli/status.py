@@ -1,6 +1,8 @@
 """`backscroll status`: the store, its indexes, the tokenizer, the sources."""
 
 import argparse
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from app.cli import words
@@ -9,7 +11,7 @@ from app.cli.jobs import as_json as job_as_json
 from app.cli.output import Output
 from app.cli.store_access import reading, store_path
 from core.types import IndexStatus, StoreStatus, TokenizerStatus
-from core.upkeep_types import Job
+from core.upkeep_types import Finding, Job, OpenElsewhere, StoreSizes
 
 
 def add_to(commands: Any, shared: argparse.ArgumentParser) -> None:
@@ -20,18 +22,39 @@ def add_to(commands: Any, shared: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, output: Output) -> int:
     """Print what the store holds and how complete its indexes are."""
-    from core.index.health import status
+    from core.index.health import last_checks, status
+    from core.store import holders
     from core.upkeep.schedule import jobs
+    from core.upkeep.sizes import sizes
 
     with reading(args) as db:
         found = status(db, store_path(args))
         scheduled = jobs(db)
+        told = Told(sizes(db), last_checks(db), holders.open_elsewhere(store_path(args)))
     if output.as_json:
-        output.document(as_json(found, scheduled))
+        output.document(as_json(found, scheduled) | told.as_json())
     else:
         _print(found, output)
+        _print_health(told, output)
         _print_jobs(scheduled, output)
     return DONE
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What status tells of a store's health: its bytes, its last checks, who has it open."""
+
+    sizes: StoreSizes
+    checks: Mapping[str, Finding]
+    open_elsewhere: tuple[OpenElsewhere, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it in the shape of the command-line contract."""
+        return {
+            "sizes": asdict(self.sizes),
+            "checks": {name: asdict(found) for name, found in self.checks.items()},
+            "open_elsewhere": [asdict(each) for each in self.open_elsewhere],
+        }
 
 
 def as_json(found: StoreStatus, scheduled: tuple[Job, ...]) -> dict[str, Any]:
@@ -113,6 +136,24 @@ def _print(found: StoreStatus, output: Output) -> None:
             (),
         )
         output.marked("           ", str(source["root"]), ())
+
+
+def _print_health(told: Told, output: Output) -> None:
+    sizes = told.sizes
+    output.line(
+        f"Sizes                free pages {words.size(sizes.free_pages_bytes)},"
+        f" log {words.size(sizes.wal_bytes)}, snapshots {words.size(sizes.snapshots_bytes)},"
+        f" set aside as damaged {words.size(sizes.damaged_bytes)},"
+        f" disk free {words.size(sizes.disk_free_bytes)}"
+    )
+    for found in told.checks.values():
+        when = f" at {words.local_time(found.at_ms)}" if found.at_ms is not None else ""
+        took = f", MATCH {found.match_ms:.1f} ms" if found.match_ms is not None else ""
+        verdict = "verified" if found.ok else f"FAILED: {found.message};"
+        output.line(f"{found.name:<20} {verdict}{when}{took}")
+    for other in told.open_elsewhere:
+        does = "reads and writes" if other.writes else "reads"
+        output.line(f"Open in              {other.program}, process {other.pid}: {does}")
 
 
 def _print_jobs(scheduled: tuple[Job, ...], output: Output) -> None:
