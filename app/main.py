@@ -300,7 +300,9 @@ class Program(QObject):
 
     def _say_closing(self) -> None:
         """Say what happens to work that is under way; it is seen where that takes a while."""
-        words = self.maintenance.closing_words() if self.store is not None else None
+        words = None
+        if self.store is not None:
+            words = self.maintenance.closing_words() or self.scheduler.closing_words()
         if words is not None:
             self.window.message_bar.show_notice(words)
 

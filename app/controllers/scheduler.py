@@ -27,14 +27,15 @@ _SEARCH_S = 0.2
 _REST_S = 0.25
 _GAP_S = 30.0
 _JUMP_S = 60.0
-_BUSY_TASKS = ("import", "search", "search-more")
+_BUSY_TASKS = ("import", "search", "search-more", "upkeep")
 
 
 class SchedulerController(QObject):
     """Wakes for the next job that is due, at most once a minute while there is none.
 
-    A job waits for imports and searches, and rests between its steps. Cancelling it, as closing
-    the window does, ends it at a safe point: it stays due, and the ledger says so.
+    A job waits for imports, searches and what the user has done, and rests between its steps.
+    Cancelling it, as closing the window does, ends it at a safe point: it stays due, and the
+    ledger says so.
     """
 
     def __init__(
@@ -44,16 +45,17 @@ class SchedulerController(QObject):
         tasks: TaskScope,
         *,
         clock: Callable[[], float] = time.time,
-        settle_s: float = SETTLE_S,
+        settle_s: float | None = None,
     ) -> None:
         super().__init__(window)
         self._store, self._window, self._tasks = store, window, tasks
-        self._clock, self._settle_s = clock, settle_s
+        self._clock, self._settle_s = clock, SETTLE_S if settle_s is None else settle_s
         self._woken = asyncio.Event()
         self._ahead_s = clock() - time.monotonic()
         self._fired: dict[str, float] = {}
         self._told: set[str] = set()
         self._shows = False
+        self._running: Job | None = None
 
     def start(self) -> None:
         """Put right what programs that died left behind, and begin to run what is due."""
@@ -63,6 +65,14 @@ class SchedulerController(QObject):
     def wake(self) -> None:
         """Look anew when the next job is due: somebody changed the store."""
         self._woken.set()
+
+    def closing_words(self) -> Notice | None:
+        """Return what is said while the window closes, None where no job runs."""
+        if self._running is None:
+            return None
+        words = self.tr("It stops at a safe point and is done again later: %1")
+        cause = self.tr("Closing as soon as what runs has stopped.")
+        return Notice("info", cause, words.replace("%1", self._name(self._running)), "")
 
     async def _run(self) -> None:
         is_ready = False
@@ -89,6 +99,7 @@ class SchedulerController(QObject):
                 await self._fire(job)
 
     async def _fire(self, job: Job) -> None:
+        self._running = job
         try:
             fired = self._store.steps(firing.fire, job, now_ms=self._now_ms)
             async with aclosing(fired) as steps:
@@ -99,6 +110,7 @@ class SchedulerController(QObject):
                         self._show(job, step)
                     await self._rest()
         finally:
+            self._running = None
             self._hide()
 
     async def _rest(self) -> None:

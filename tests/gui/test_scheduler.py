@@ -4,6 +4,7 @@ import asyncio
 import time
 
 import pytest
+from PySide6.QtCore import QCoreApplication, QEvent
 
 from app.controllers import scheduler as module
 from app.controllers.scheduler import SchedulerController
@@ -61,6 +62,8 @@ def bench(run, themed, tmp_path, clock, monkeypatch):
     run(tasks.close())
     run(store.close())
     window.close_now()
+    window.deleteLater()
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
 
 
 @pytest.fixture
@@ -119,7 +122,7 @@ def test_what_waits_for_an_import_or_a_search_runs_after_it(run, bench, clock, o
     async def work():
         scheduler.start()
         await until(lambda: schedule.jobs(other))
-        for count, busy in enumerate(("import", "search")):
+        for count, busy in enumerate(("import", "search", "upkeep")):
             going = asyncio.Event()
             tasks.start(busy, going.wait())
             clock.now_s += 8 * DAY_S
@@ -258,7 +261,8 @@ def test_a_job_of_a_clock_set_back_comes_again_after_its_interval(
         scheduler.wake()
         await until(
             lambda: (
-                schedule.get(other, "backup").next_fire_at_ms <= round(clock.now_s * 1000) + 30 * 60_000
+                schedule.get(other, "backup").next_fire_at_ms
+                <= round(clock.now_s * 1000) + 30 * 60_000
             )
         )
 
@@ -295,3 +299,35 @@ def test_a_store_that_is_only_read_is_left_alone(run, bench, other, monkeypatch)
 
     assert run(work()) is False
     assert schedule.jobs(other) == ()
+
+
+def test_the_program_runs_what_is_due_and_says_so_when_it_is_closed_meanwhile(
+    run, program, profile, monkeypatch
+):
+    """A store whose every job is due, a window that is closed while the first one runs."""
+    monkeypatch.setattr(module, "SETTLE_S", 0.0)
+    monkeypatch.setattr(module, "_SHORTEST_S", 0.01)
+    use(monkeypatch, "optimize", slow(10_000))
+
+    def make_due(db):
+        schedule.ensure_defaults(db)
+        db.execute("UPDATE jobs SET next_fire_at_ms = 1 WHERE id = 'optimize'")
+
+    async def work():
+        store = await Store.open(profile, tokenizer=library())
+        await store.write(make_due)
+        await store.close()
+        assert await program.start()
+        await until(lambda: program.scheduler.closing_words())
+        program.window.close()
+        await until(lambda: program.window.message_bar.isVisibleTo(program.window))
+        said = program.window.message_bar._consequence.text()
+        await program.closed.wait()
+        return said
+
+    assert "Merging indexes" in run(work())
+    db = open_reader(profile / "state.db", tokenizer=None)
+    (told,) = operations.listing(db)
+    assert (told.state, told.outcome) == ("failed", "stopped before its end")
+    assert schedule.get(db, "optimize").state == "scheduled"
+    db.close()

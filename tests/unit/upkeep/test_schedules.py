@@ -217,7 +217,7 @@ def test_cron_fires_at_the_first_minute_that_its_fields_name(expression, after, 
 
 
 @pytest.mark.long
-@settings(max_examples=5_000, deadline=None)
+@settings(max_examples=2_000, deadline=None)
 @given(expression=EXPRESSIONS, after=MOMENTS, zone=st.sampled_from(sorted(ZONES)))
 def test_cron_fires_at_the_first_minute_that_its_fields_name_long(expression, after, zone):
     agrees(expression, after, ZONES[zone])
