@@ -90,6 +90,8 @@ class TokenizerController(QObject):
                 async for step in found:
                     if isinstance(step, Progress) and step.what:
                         self._card.add_line(step.what)
+            if (built := tokenizer.locate()) is not None:
+                await self._store.load_tokenizer(built)
         except CoreError as error:
             words = describe(error)
             self._card.message.show_notice(
