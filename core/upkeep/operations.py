@@ -43,6 +43,9 @@ KEPT_MS = 366 * 24 * 3600 * 1000
 
 _BEAT_S = 5.0
 _STOPPED = "stopped before its end"
+_untold: set[str] = set()
+"""Tokens of operations of this process that ended while nothing could be written of it."""
+
 _DIED = "its program ended before it did; what came of it has not been looked at yet"
 
 
@@ -239,11 +242,15 @@ def _look_back(db: apsw.Connection, kind: str, mark: str, actor: Actor) -> None:
 
 
 def _dead(db: apsw.Connection, now_ms: int) -> list[int]:
-    """Return the running operations whose process is gone."""
+    """Return the running operations whose process is gone, or has long ended them."""
     running: list[Any] = db.execute(
-        "SELECT id, holder, heartbeat_at_ms FROM operations WHERE state = 'running'"
+        "SELECT id, holder, heartbeat_at_ms, token FROM operations WHERE state = 'running'"
     ).fetchall()
-    return [number for number, holder, beaten in running if is_dead(holder, beaten, now_ms)]
+    return [
+        number
+        for number, holder, beaten, token in running
+        if token in _untold or is_dead(holder, beaten, now_ms)
+    ]
 
 
 def is_dead(holder: str | None, heartbeat_at_ms: int | None, now_ms: int) -> bool:
@@ -282,8 +289,10 @@ def _trim(db: apsw.Connection, now_ms: int) -> None:
 
 
 def _end(db: apsw.Connection, claim: Claim, state: OperationState, outcome: str) -> None:
+    _untold.add(claim.operation.token)  # should the disk be full, say
     with transaction(db):
         finish(db, claim.operation, state, outcome, claim.receipt)
+    _untold.discard(claim.operation.token)
 
 
 def _now(given: int | None) -> int:

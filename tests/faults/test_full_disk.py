@@ -5,10 +5,12 @@ import pytest
 from core.errors import StoreFullError
 from core.search import run
 from core.sources import ingest
-from core.store.connection import open_reader, snapshot
+from core.store.connection import open_reader, snapshot, transaction
 from core.store.errors import translated
 from core.types import SearchRequest
+from core.upkeep import backup, ledger, purge, trash
 from tests.faults import figures, truth
+from tests.faults.disks import Disk, Fault, through
 from tests.faults.full_disks import small_disk
 from tests.faults.sizes import size
 from tests.faults.test_kills import grow, take_in
@@ -101,3 +103,35 @@ def test_an_import_goes_on_when_there_is_room(space, tmp_path):
     assert truth.digests(db) == wanted
     assert truth.finish(db) == []
     db.close()
+
+
+def emptied(db):
+    return trash.empty(db, "you")
+
+
+def purged(db):
+    return purge.run(db, "you", now=True)
+
+
+def backed_up(db):
+    return backup.make(db, "faults", "you")
+
+
+@pytest.mark.parametrize("work", [emptied, purged, backed_up])
+def test_upkeep_that_a_full_disk_stopped_can_be_done_again_at_once(tmp_path, work):
+    """The ledger could not be told of its end: it must not say for ever that it is running."""
+    disk = Disk()
+    with through(disk):
+        db = store_at(tmp_path)
+        store_messages(db, *(message(f"m{n}", f"kestrel 电影订阅 {n}") for n in range(30)))
+        with transaction(db):
+            trash.trash_session(db, 1, "you")
+        disk.fault = Fault("full", at=10, sticky=True)
+        with pytest.raises(StoreFullError), translated(db.filename):
+            list(work(db))
+        disk.fault.heal()
+        list(work(db))
+        assert truth.finish(db) == []
+        states = {each.state for each in ledger.listing(db)}
+        assert "running" not in states
+        db.close()
