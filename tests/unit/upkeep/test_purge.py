@@ -20,24 +20,28 @@ from tests.unit.store.making import library, message, path_at, store_at, store_m
 from tests.unit.upkeep import secrets
 
 ROWS, SECRETS = 4_000, 400
+FEW = 60
 
 
-@pytest.fixture(scope="module")
-def filled(tmp_path_factory) -> Path:
-    """A store with secrets and their copies, of which nothing is deleted yet."""
-    folder = tmp_path_factory.mktemp("filled")
+def filled(folder: Path, rows: int, count: int) -> Path:
+    """A closed store with secrets and a snapshot of it; nothing is deleted yet."""
     db = store_at(folder)
     db.pragma("synchronous", "OFF")
-    secrets.fill(db, ROWS, SECRETS, seed=1)
+    secrets.fill(db, rows, count, seed=1)
     secrets.churn(db, seed=2)
     list(backup.make(db, "schedule", "schedule"))
     db.close()
     return folder / "profile"
 
 
+@pytest.fixture(scope="module")
+def small(tmp_path_factory) -> Path:
+    return filled(tmp_path_factory.mktemp("small"), 600, FEW)
+
+
 @pytest.fixture
-def profile(filled, tmp_path) -> Path:
-    shutil.copytree(filled, tmp_path / "profile")
+def profile(small, tmp_path) -> Path:
+    shutil.copytree(small, tmp_path / "profile")
     return tmp_path / "profile"
 
 
@@ -80,7 +84,8 @@ def test_the_search_for_bytes_finds_each_form(tmp_path):
     assert all(found[name][name.split()[0]] == 1 for name in written)
 
 
-def test_nothing_of_400_deleted_messages_is_left_in_any_file(profile):
+def test_nothing_of_400_deleted_messages_is_left_in_any_file(tmp_path):
+    profile = filled(tmp_path, ROWS, SECRETS)
     db = opened(profile)
     (profile / "replaced-20260101T000000Z").mkdir(mode=0o700)
     (profile / "replaced-20260101T000000Z" / "state.db").write_text(secrets.MARKER)
@@ -201,7 +206,7 @@ def test_a_reader_keeps_it_pending_and_a_later_purge_does_the_rest(profile, monk
     waiting = erasure.waiting(db)
     assert report.state == "pending"
     assert "being read by" in report.outcome
-    assert waiting.messages == SECRETS
+    assert waiting.messages == FEW
     assert waiting.blocked == report.outcome.removeprefix("erase pending: ")
     assert len(backup.snapshots_of(profile)) == 1
     assert operations.get(db, db.execute("SELECT max(id) FROM operations").get).state == "pending"
@@ -240,7 +245,7 @@ def test_a_purge_is_made_once_a_day_and_only_when_something_waits(profile):
     with pytest.raises(RefusedError, match="one a day"):
         purged(db)
     assert "one a day" in purge.preview(db).not_now
-    assert purged(db, now=True).facts["messages"] == SECRETS
+    assert purged(db, now=True).facts["messages"] == FEW
     db.close()
 
 
@@ -253,7 +258,7 @@ def test_no_purge_without_room_and_nothing_is_done(profile, monkeypatch):
         purged(db)
     assert db.pragma("page_count") == pages
     assert len(backup.snapshots_of(profile)) == 1
-    assert erasure.waiting(db).messages == SECRETS
+    assert erasure.waiting(db).messages == FEW
     db.close()
 
 
@@ -284,7 +289,7 @@ def test_stopped_at_any_step_it_can_be_done_again(profile):
         for _ in range(steps):
             next(running)
         running.close()
-        assert erasure.waiting(db).messages == SECRETS
+        assert erasure.waiting(db).messages == FEW
     assert purged(db).state == "succeeded"
     db.close()
     assert secrets.found(profile) == {}
