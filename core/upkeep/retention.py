@@ -184,6 +184,7 @@ def apply(
             stayed += len(batch) - done["sessions"]
             claim.receipt = {**moved, "stayed": stayed}
             claim.outcome = _outcome(moved, stayed)
+            claim.beat(db)
             yield Progress(moved["sessions"] + stayed, total, "rows", "moving to the trash")
         claim.receipt = {**moved, "stayed": stayed}
         claim.outcome = _outcome(moved, stayed)

@@ -263,7 +263,10 @@ def empty(
         bounds |= {"sessions": sorted(sessions or ()), "messages": sorted(messages or ())}
     with operations.recorded(db, "trash.empty", bounds, actor) as claim:
         run = emptying.Emptying(db, key, before_ms, sessions, messages)
-        yield from run.batches()
+        for step in run.batches():
+            claim.receipt = run.receipt()
+            claim.beat(db)
+            yield step
         claim.outcome, claim.receipt = run.outcome(), run.receipt()
     yield Report(run.outcome(), run.receipt())
 
