@@ -1,5 +1,6 @@
 """Brings indexes that are not whole to completeness, in the background, and shows how far."""
 
+import asyncio
 import time
 from contextlib import aclosing
 
@@ -23,6 +24,7 @@ class BackfillController(QObject):
         super().__init__(window)
         self._store, self._window, self._tasks = store, window, tasks
         self._hurried: set[IndexName] = set()
+        self._one_at_a_time = asyncio.Lock()
         self._current: IndexName | None = None
 
     def works_on(self, name: IndexName) -> bool:
@@ -35,9 +37,9 @@ class BackfillController(QObject):
 
     def hurry(self, name: IndexName) -> None:
         """Do this index now: before the others, without pauses, also where it was stopped."""
-        self._hurried.add(name)
-        if not self._tasks.running("backfill") and self._store.read_only_reason is None:
-            self._tasks.start("backfill", self._run())
+        if self._store.read_only_reason is None:
+            self._hurried.add(name)
+            self._tasks.start("backfill", self._run())  # what runs may be resting
 
     def calm(self, name: IndexName) -> None:
         """Take `hurry` back."""
@@ -51,15 +53,20 @@ class BackfillController(QObject):
             self._tasks.start("backfill", self._run())
 
     async def _run(self) -> None:
+        async with self._one_at_a_time:  # one that was cancelled lets go of the work first
+            await self._fill()
+
+    async def _fill(self) -> None:
         try:
             done: set[IndexName] = set()
             while (name := await self._next(done)) is not None:
                 if await self._run_one(name):
                     done.add(name)
+                    self._hurried.discard(name)
         except CoreError as error:
+            self._hurried.clear()
             self._window.message_bar.show_notice(describe(error))
         finally:
-            self._hurried.clear()
             self._current = None
             if not self._tasks.running("import"):
                 self._window.status_bar.hide_job()
@@ -74,14 +81,12 @@ class BackfillController(QObject):
     async def _run_one(self, name: IndexName) -> bool:
         """Fill one index; return whether there is no more to do, or False to go on otherwise."""
         pace, now = Pace(time.monotonic()), name in self._hurried
-        others = self._hurried - {name}
         self._current = name
-        steps = backfill.run(
-            self._store, state.new_holder(), (name,), now=now, waits=not (now or others)
-        )
+        holder = state.new_holder()
+        steps = backfill.run(self._store, holder, (name,), now=now, waits=not now)
         async with aclosing(steps) as batches:
             async for progress in batches:
-                if now != (name in self._hurried) or (not now and self._hurried):
+                if now and name not in self._hurried:
                     return False
                 pace.note(time.monotonic(), progress.done, progress.done)
                 if not self._tasks.running("import"):

@@ -291,15 +291,29 @@ def test_pause_really_stops_the_filling(run, program, behind, tokenizer_path, mo
     assert row(program, CJK).pause.text().strip() == "Resume"
 
 
-def test_now_does_an_index_without_pauses(run, program, behind):
+class Slow(Pace):
+    """Rests for ever after each of many small batches."""
+
+    def __init__(self):
+        super().__init__(text_bytes=400)
+
+    def pause_s(self, *, now=False, **_):
+        return 0.0 if now else 3600.0
+
+
+def test_now_does_an_index_without_pauses(run, program, behind, monkeypatch):
+    monkeypatch.setattr(backfill, "Pace", Slow)
+
     async def hurry():
         assert await program.start()
         program.window.actions_by_name["maintenance"].trigger()
-        await until(lambda: CJK in rows(program))
-        program.backfill.hurry(CJK)
+        await until(lambda: CJK in rows(program) and not row(program, CJK).now.isHidden())
+        held = cjk_rows(program)
+        row(program, CJK).now.click()
         await until(lambda: row(program, CJK).badge.word.text() == "ready")
+        return held
 
-    run(hurry())
+    assert 0 < run(hurry()) < 908
 
     assert cjk_rows(program) == 908
     assert row(program, CJK).now.isHidden()
