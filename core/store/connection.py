@@ -103,8 +103,18 @@ def bring_up_to_date(db: apsw.Connection) -> None:
     A snapshot of the store as it was comes first.
 
     Raises:
-        StoreReadOnlyError: there is no room for one. Nothing was changed; the store can be read.
+        StoreReadOnlyError: there is no room for one, or the file is damaged. Nothing was changed;
+            the store can be read.
     """
+    try:
+        _bring_up_to_date(db)
+    except apsw.CorruptError as error:
+        damage.note_met(db, error)  # an index that is damaged is set aside by the next write
+        if told := damage.broken(db.filename):
+            raise StoreReadOnlyError(told) from error
+
+
+def _bring_up_to_date(db: apsw.Connection) -> None:
     if migrations.schema_version(db) < migrations.NEWEST:
         _keep_as_it_is(db)
         with recipe.immediate(db):

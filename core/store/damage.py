@@ -57,7 +57,10 @@ def note_met(db: apsw.Connection, error: apsw.Error) -> bool:
     """
     if not is_of_index(error) and not isinstance(error, apsw.CorruptError):
         return False
-    found = blamed(db, error)
+    try:
+        found = blamed(db, error)
+    except apsw.CorruptError:  # not even the schema can be read
+        found = ()
     if not found and not is_of_index(error):
         with _lock:
             _broken[db.filename] = str(error)

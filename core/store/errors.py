@@ -19,6 +19,7 @@ from core.errors import (
 )
 from core.store import damage
 
+_RESCUE = "if it is yours, backscroll repair --salvage reads what can be read of it"
 _TINY_BYTES = 1024 * 1024  # with less than this free, a failed write is for want of space
 
 
@@ -55,7 +56,7 @@ def core_error(error: apsw.Error, path: Path | str | None = None) -> CoreError |
         case apsw.CantOpenError():
             return StoreError(f"{place} cannot be opened: {error}")
         case apsw.NotADBError():
-            return NotAStoreError(f"{place} is not a store: file is not a database")
+            return NotAStoreError(f"{place} is not a store: file is not a database; {_RESCUE}")
         case apsw.CorruptError():
             return _corrupt(place, error)
         case apsw.IOError():
@@ -83,7 +84,7 @@ def _io(place: str, path: Path | str | None, error: apsw.Error) -> StoreError:
 def _corrupt(place: str, error: apsw.Error) -> StoreCorruptError:
     if damage.is_of_index(error):
         return _index_damage(place, error)
-    return StoreCorruptError(f"{place} is damaged and was left as it is: {error}")
+    return StoreCorruptError(f"{place} is damaged and was left as it is: {error}; {_RESCUE}")
 
 
 def _sql(place: str, error: apsw.Error) -> CoreError | None:

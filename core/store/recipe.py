@@ -178,7 +178,10 @@ def _require_ours(db: apsw.Connection) -> None:
     try:
         found = db.pragma("application_id")
     except apsw.NotADBError as error:
-        raise NotAStoreError(f"{db.filename} is not a store: file is not a database") from error
+        raise NotAStoreError(
+            f"{db.filename} is not a store: file is not a database; if it is yours, backscroll"
+            " repair --salvage reads what can be read of it"
+        ) from error
     if found != APPLICATION_ID:
         raise NotAStoreError(f"{db.filename} is not a store: it belongs to another program")
 

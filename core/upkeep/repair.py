@@ -80,6 +80,11 @@ def run(db: apsw.Connection, actor: Actor) -> Iterator[Progress | Report]:
         if not found.is_sound:
             claim.receipt["snapshot"] = yield from _kept(db, actor)
             aside = _set_aside(db, found)
+            if "message_keys" in found.derived:  # now the indexes can be compared with them
+                again = Diagnosis()
+                _compare(db, again)
+                found.indexes |= again.indexes
+                aside += _set_aside(db, again)
             claim.receipt |= {"damaged": found.indexes, "derived": found.derived, "aside": aside}
             claim.beat(db, at_once=True)
             names = tuple(name for name in INDEX_NAMES if name in found.indexes)
@@ -109,7 +114,11 @@ def _table_problem(db: apsw.Connection) -> str:
 
 
 def _compare(db: apsw.Connection, found: Diagnosis) -> None:
-    for finding in health.check(db):
+    findings = health.check(db)
+    has_keys = all(each.ok for each in findings if each.name == "message_keys")
+    for finding in findings:
+        if finding.name in INDEXES and not has_keys:
+            continue
         told = None if finding.ok or finding.message.startswith("cannot") else finding.message
         if told is not None and (finding.name in INDEXES or finding.name == damage.TITLES):
             found.indexes.setdefault(finding.name, told)
