@@ -1,7 +1,7 @@
 """What was just done, and the way to take it back: a bar at the foot of a pane."""
 
 from PySide6.QtCore import QEvent, QObject, QTimer, Signal
-from PySide6.QtGui import QEnterEvent
+from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QEnterEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
 
 from app import theme
@@ -55,6 +55,8 @@ class UndoBar(QFrame):
         """Tell what was done; the time it is shown begins anew."""
         self.words.setText(words)
         self.setAccessibleName(words)
+        if words:
+            QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, words))
         self.show()
         self._ends.start()
 

@@ -175,6 +175,8 @@ def test_the_whole_ledger_is_read_page_by_page_and_filtered(run, filled):
         await until(lambda: sheet.table.rowCount() == 200)
         bar.setValue(bar.maximum())
         await until(lambda: sheet.table.rowCount() >= 230)
+        sheet.table.selectAll()
+        assert len(sheet.chosen()) == len(set(sheet.chosen())) == 230
         sheet.filter._toggle("failed", True)
         await until(lambda: sheet.table.rowCount() == 23)
         assert {each[3] for each in sheet.texts()} == {"failed"}

@@ -1,10 +1,12 @@
 """Throwing away in the window: at once, and back again; by keyboard, menu, and after a restart."""
 
 import asyncio
+import shutil
 
 from PySide6.QtCore import QItemSelectionModel, Qt
 from PySide6.QtTest import QTest
 
+from app.controllers.navigation import Place
 from core.sources import ingest
 from core.store import connection
 from core.upkeep import trash
@@ -261,6 +263,22 @@ def test_the_bar_stays_while_it_is_used_and_goes_by_itself(run, filled):
     run(scenario())
 
 
+def test_rows_that_are_only_chosen_are_not_opened(run, filled):
+    view, opened = filled.window.sessions_view, []
+    view.session_opened.connect(opened.append)
+
+    async def scenario():
+        stand_on(filled, 0)
+        QTest.keyClick(view, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
+        assert len(view.chosen_sessions()) == 2
+        await asyncio.sleep(0.3)
+        assert opened == []
+        QTest.keyClick(view, Qt.Key.Key_Down)
+        await until(lambda: opened == [view.current_session().id])
+
+    run(scenario())
+
+
 def test_a_refresh_keeps_what_is_chosen(run, filled):
     view = filled.window.sessions_view
 
@@ -272,5 +290,40 @@ def test_a_refresh_keeps_what_is_chosen(run, filled):
         assert len(chosen) == 2
         await filled.sessions.load()
         assert [each.id for each in view.chosen_sessions()] == chosen
+
+    run(scenario())
+
+
+def test_a_conversation_in_the_trash_is_not_opened_at_the_start(
+    run, imported, program, profile, tokenizer_path
+):
+    shutil.copytree(imported, profile, dirs_exist_ok=True)
+    db = connection.open_store(profile / "state.db", tokenizer_path)
+    with connection.transaction(db):
+        trash.trash_sessions(db, [1], "command")
+    db.close()
+    program.state.set_text("session", "1")
+
+    async def scenario():
+        assert await program.start()
+        await until(lambda: len(sessions(program)) == 3)
+        assert program.navigation.current() is None
+        assert program.window.right.currentWidget() is program.window.nothing_open
+
+    run(scenario())
+
+
+def test_nothing_is_thrown_away_while_another_conversation_is_being_opened(run, filled):
+    window = filled.window
+
+    async def scenario():
+        await search(filled, "osaka")
+        window.hits_view.row_opened.emit(window.models.hits.index(1))
+        await until(lambda: filled.context.session is not None)
+        filled.pane.setFocus()
+        other = next(n for n in range(1, 5) if n != filled.context.session.id)
+        filled.navigation.open(Place(other))
+        assert filled.context.session.id != other
+        assert filled.trash.targets() == []
 
     run(scenario())
