@@ -25,6 +25,10 @@ __all__ = [
 ]
 
 
+_left: set[str] = set()
+"""Holders of this process that left the work, though a full disk may not have let them say so."""
+
+
 def new_holder() -> str:
     """Return a name for one run of the backfill in this process, different from every other's."""
     return f"{liveness.holder()}/{uuid.uuid4().hex[:12]}"
@@ -45,6 +49,7 @@ def claim(db: apsw.Connection, holder: str) -> bool:
 def beat(db: apsw.Connection, holder: str) -> None:
     """Note, in the caller's transaction, that this holder lives."""
     now = time.time_ns() // 1_000_000
+    _left.discard(holder)
     db.execute("UPDATE index_state SET holder = ?, heartbeat_at_ms = ?", (holder, now))
 
 
@@ -54,11 +59,12 @@ def is_held_by_another(db: apsw.Connection, holder: str) -> bool:
     found: Any = db.execute(
         "SELECT holder, heartbeat_at_ms FROM index_state WHERE holder <> ?", (holder,)
     ).fetchall()
-    return any(is_alive(other, heartbeat, now) for other, heartbeat in found)
+    return any(other not in _left and is_alive(other, heartbeat, now) for other, heartbeat in found)
 
 
 def release(db: apsw.Connection, holder: str) -> None:
     """Leave the work to others."""
+    _left.add(holder)
     db.execute(
         "UPDATE index_state SET holder = NULL, heartbeat_at_ms = NULL, rate_rows_s = NULL"
         " WHERE holder = ?",

@@ -3,10 +3,14 @@
 import pytest
 
 from core.errors import StoreFullError
+from core.index import backfill
+from core.index.state import new_holder
 from core.search import run
 from core.sources import ingest
+from core.store import attachment
 from core.store.connection import open_reader, snapshot, transaction
 from core.store.errors import translated
+from core.store.indexes import INDEXES
 from core.types import SearchRequest
 from core.upkeep import backup, ledger, purge, trash
 from tests.faults import figures, truth
@@ -134,4 +138,23 @@ def test_upkeep_that_a_full_disk_stopped_can_be_done_again_at_once(tmp_path, wor
         assert truth.finish(db) == []
         states = {each.state for each in ledger.listing(db)}
         assert "running" not in states
+        db.close()
+
+
+@pytest.mark.parametrize("at", [3, 8, 13, 18])
+def test_a_backfill_that_a_full_disk_stopped_goes_on_when_there_is_room(tmp_path, at):
+    """It could not write down that it left the work: nobody holds it all the same."""
+    disk = Disk()
+    with through(disk):
+        db = store_at(tmp_path)
+        store_messages(db, *(message(f"m{n}", f"kestrel 电影订阅 {n}") for n in range(30)))
+        with transaction(db):
+            attachment.rebuild(db, INDEXES["messages_fts"], None)
+        disk.fault = Fault("full", at, sticky=True)
+        with pytest.raises(StoreFullError), translated(db.filename):
+            list(backfill.run_sync(db, new_holder(), now=True))
+        disk.fault.heal()
+        list(backfill.run_sync(db, new_holder(), now=True))
+        assert db.execute("SELECT DISTINCT state FROM index_state").fetchall() == [("ready",)]
+        assert truth.problems(db) == []
         db.close()
