@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QKeyCombination, Qt, QTimer, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import (
     QApplication,
@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QVBoxLayout,
     QWidget,
 )
-from shiboken6 import isValid
 
 from app.models.hits import HitsModel
 from app.models.recent import RecentModel
@@ -28,6 +27,7 @@ from app.views.empty_state import ZeroHitsView
 from app.views.first_run import FirstRunView
 from app.views.hits_view import HitsView
 from app.views.maintenance.page import MaintenancePage
+from app.views.maintenance.way import MaintenanceWay
 from app.views.message_bar import MessageBar
 from app.views.page import EmptyState
 from app.views.path_bar import PathBar
@@ -44,7 +44,6 @@ _DEFAULT = (1440, 900)
 _MENU_HEIGHT = 28
 _LIST_WIDTH = 400
 _LIST_MINIMUM = 280
-_BACK = QKeyCombination(Qt.KeyboardModifier.AltModifier, Qt.Key.Key_Left)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +101,6 @@ class MainWindow(QMainWindow):
         self.list_undo, self.page_undo = UndoBar(), UndoBar()
         self._may_close = False
         self._build()
-        self._left: tuple[QWidget, QWidget | None] = (self.splitter, None)
         self._connect()
 
     def _build(self) -> None:
@@ -129,12 +127,14 @@ class MainWindow(QMainWindow):
         self.pages.addWidget(self.splitter)
         self.pages.addWidget(self.first_run)
         self.pages.addWidget(self.maintenance)
+        button = self.status_bar.maintenance
+        self._way = MaintenanceWay(self.pages, self.maintenance, self.path_bar, button)
+        self.installEventFilter(self._way)
         central = QWidget()
         column = QVBoxLayout(central)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         bar = self.maintenance.bar
-        bar.hide()
         for part in (self.search_bar, self.path_bar, bar, self.message_bar):
             column.addWidget(part)
         column.addWidget(self.pages, 1)
@@ -159,7 +159,7 @@ class MainWindow(QMainWindow):
         actions["maintenance"].triggered.connect(self._on_maintenance_asked)
         self.status_bar.maintenance.clicked.connect(self._on_maintenance_asked)
         self.maintenance.left.connect(self.leave_maintenance)
-        self.pages.currentChanged.connect(self._on_page_changed)
+        self._way.shown.connect(self.maintenance_shown)
         self.search_bar.field.list_wanted.connect(self.focus_list)
         self.search_bar.field.left.connect(self.focus_list)
         self.search_bar.field.searches_wanted.connect(self._on_searches_wanted)
@@ -195,25 +195,16 @@ class MainWindow(QMainWindow):
 
     def show_maintenance(self) -> None:
         """Show the page of maintenance over everything else, with its bar and the focus."""
-        if not self.on_maintenance():
-            self._left = (self.pages.currentWidget(), QApplication.focusWidget())
-            self.pages.setCurrentWidget(self.maintenance)
-        self.maintenance.enter()
+        self._way.go()
 
     def leave_maintenance(self) -> None:
         """Go back to what was shown before the page of maintenance, and to where one was."""
-        if not self.on_maintenance():
-            return
-        page, focus = self._left
-        self.pages.setCurrentWidget(page)
-        if focus is not None and isValid(focus) and focus.isVisibleTo(self):
-            focus.setFocus(Qt.FocusReason.OtherFocusReason)
-        else:
+        if self.on_maintenance() and not self._way.back():
             self.focus_list()
 
     def on_maintenance(self) -> bool:
         """Tell whether the page of maintenance is shown."""
-        return self.pages.currentWidget() is self.maintenance
+        return self._way.is_shown()
 
     def on_conversations(self) -> bool:
         """Tell whether list and conversation are shown, and no page over them."""
@@ -307,13 +298,6 @@ class MainWindow(QMainWindow):
         else:
             self.show_maintenance()
 
-    def _on_page_changed(self) -> None:
-        shown = self.on_maintenance()
-        self.path_bar.setVisible(not shown)
-        self.maintenance.bar.setVisible(shown)
-        self.status_bar.maintenance.setChecked(shown)
-        self.maintenance_shown.emit(shown)
-
     def _step_list(self, step: int) -> None:
         if self.on_maintenance():
             return
@@ -327,15 +311,6 @@ class MainWindow(QMainWindow):
             chip.clear()
 
     # QWidget
-
-    def event(self, event: QEvent) -> bool:
-        """Let Alt+Left lead back from maintenance, not through the conversations behind it."""
-        is_asked = event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent)
-        if is_asked and self.on_maintenance() and event.keyCombination() == _BACK:
-            event.accept()
-            QTimer.singleShot(0, self.leave_maintenance)  # a button would make an arrow of the key
-            return True
-        return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape and self.on_maintenance():
