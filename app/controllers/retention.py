@@ -2,6 +2,7 @@
 
 import re
 import time
+from contextlib import aclosing
 from dataclasses import dataclass
 
 import apsw
@@ -217,9 +218,10 @@ class RetentionController(QObject):
             steps = self._store.steps(
                 retention.apply, preview.token, "you", preview.needs_confirmation
             )
-            async for each in steps:
-                if isinstance(each, Report):
-                    report = each
+            async with aclosing(steps):
+                async for each in steps:
+                    if isinstance(each, Report):
+                        report = each
         except CoreError as error:
             self._card.message.show_notice(describe(error))
         await self._read()

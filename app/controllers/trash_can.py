@@ -1,6 +1,7 @@
 """The sheet of the trash: bringing back what is chosen, and emptying it."""
 
 from collections.abc import Sequence
+from contextlib import aclosing
 
 import apsw
 from PySide6.QtCore import QObject
@@ -93,8 +94,9 @@ class TrashCanController(QObject):
             held = await self._store.read(trash.contents, limit=_LISTED)
             if not held.total or not await self._dialogs.confirm(self._question(held)):
                 return
-            async for each in self._store.steps(trash.empty, "you"):
-                self._show_progress(each)
+            async with aclosing(self._store.steps(trash.empty, "you")) as steps:
+                async for each in steps:
+                    self._show_progress(each)
         except CoreError as error:
             self._tell(error)
             return
