@@ -10,7 +10,7 @@ from tests.faults.failing import ACTIONS, Bench, Outcome, cases
 from tests.faults.sizes import scratch, size
 
 pytestmark = pytest.mark.faults
-READS_IN = size(3, 5, 1)
+READS_IN = size(3, 1, 1)
 
 
 @pytest.fixture(scope="module")

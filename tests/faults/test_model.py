@@ -15,9 +15,15 @@ STEPS = size(400, 20_000, 1_000_000)
 CHECKED_EVERY = size(200, 1_000, 10_000)
 
 
-def test_the_indexes_answer_as_the_model_does(monkeypatch):
+@pytest.fixture
+def folder():
+    made = scratch("model-")
+    yield made
+    shutil.rmtree(made)
+
+
+def test_the_indexes_answer_as_the_model_does(folder, monkeypatch):
     monkeypatch.setattr(attachment, "DRAIN_AT_ONCE", 5)
-    folder = scratch("model-")
     pair, done, questions = Pair(folder, seed=size(1, 2, 3)), Counter(), 0
     for number in range(1, STEPS + 1):
         done[name := pair.step()] += 1
@@ -29,7 +35,6 @@ def test_the_indexes_answer_as_the_model_does(monkeypatch):
     assert truth.finish(pair.db) == []
     assert list(pair.differences(1_000)) == []
     pair.db.close()
-    shutil.rmtree(folder)
     figures.note(
         "13",
         f"{STEPS:,} random steps of {len(done)} kinds against a model of three indexes",
