@@ -86,6 +86,7 @@ class SchedulerController(QObject):
                 await self._wait()
             except CoreError as error:
                 self._tell("scheduler", describe(error))
+                is_ready = False  # the end of what ran may not have been kept
                 await asyncio.sleep(_LONGEST_S)
 
     async def _run_due(self) -> None:

@@ -104,9 +104,7 @@ def fire(
     except BaseException:
         _stop(db, job, now_ms())
         raise
-    with transaction(db):
-        kept = "" if status == _OK else words
-        runs.end(db, job.id, status, kept, now_ms=now_ms(), retry_ms=retry_ms)
+    _end(db, job, status, "" if status == _OK else words, now_ms(), retry_ms)
     yield Report(words, {"job": job.id, "status": status})
 
 
@@ -141,10 +139,18 @@ def _steps(
 
 
 def _stop(db: apsw.Connection, job: Job, moment: int) -> None:
-    with transaction(db):
-        runs.end(
-            db, job.id, _SKIPPED, "stopped before its end", now_ms=moment, retry_ms=runs.RETRY_MS
+    _end(db, job, _SKIPPED, "stopped before its end", moment, runs.RETRY_MS)
+
+
+def _end(
+    db: apsw.Connection, job: Job, status: RunStatus, words: str, moment: int, retry_ms: int | None
+) -> None:
+    try:
+        operations.persistently(
+            db, lambda: runs.end(db, job.id, status, words, now_ms=moment, retry_ms=retry_ms)
         )
+    finally:
+        runs.drop(db, job.id)
 
 
 def _check(db: apsw.Connection, _actor: Actor) -> Steps:

@@ -8,7 +8,7 @@ begun again, it is looked at what came of the one before.
 
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -30,6 +30,7 @@ __all__ = [
     "is_dead",
     "listing",
     "normalised",
+    "persistently",
     "recorded",
     "recover",
     "verify",
@@ -42,6 +43,7 @@ KEPT_ROWS = 10_000
 KEPT_MS = 366 * 24 * 3600 * 1000
 
 _BEAT_S = 5.0
+_TRIES = 12
 _STOPPED = "stopped before its end"
 _untold: set[str] = set()
 """Tokens of operations of this process that ended while nothing could be written of it."""
@@ -290,9 +292,24 @@ def _trim(db: apsw.Connection, now_ms: int) -> None:
 
 def _end(db: apsw.Connection, claim: Claim, state: OperationState, outcome: str) -> None:
     _untold.add(claim.operation.token)  # should the disk be full, say
-    with transaction(db):
-        finish(db, claim.operation, state, outcome, claim.receipt)
+    persistently(db, lambda: finish(db, claim.operation, state, outcome, claim.receipt))
     _untold.discard(claim.operation.token)
+
+
+def persistently(db: apsw.Connection, work: Callable[[], object]) -> None:
+    """Do `work` in a transaction, and wait for others longer than a connection does by itself.
+
+    For the end of what was claimed: who compacts the store holds its lock for half a minute.
+    """
+    for left in reversed(range(_TRIES)):
+        try:
+            with transaction(db):
+                work()
+        except apsw.BusyError:
+            if not left:
+                raise
+        else:
+            return
 
 
 def _now(given: int | None) -> int:

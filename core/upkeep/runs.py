@@ -17,6 +17,9 @@ from core.upkeep_types import Job, RunStatus
 
 RETRY_MS = 60_000
 _LONGEST = 1_000
+_ours: set[tuple[str, str]] = set()
+"""The jobs that run in this process, by store and id."""
+
 _INTERRUPTED = "interrupted: the program that ran it ended"
 
 
@@ -34,7 +37,11 @@ def recover(db: apsw.Connection, *, now_ms: int | None = None) -> tuple[str, ...
     rows: list[Any] = db.execute(
         "SELECT id, holder, heartbeat_at_ms FROM jobs WHERE holder IS NOT NULL"
     ).fetchall()
-    dead = [name for name, holder, beaten in rows if operations.is_dead(holder, beaten, moment)]
+    dead = [
+        name
+        for name, holder, beaten in rows
+        if operations.is_dead(holder, beaten, moment) or _is_dropped(db, name, holder)
+    ]
     for name in dead:
         _end(db, get(db, name), "error", _INTERRUPTED, moment, counts=True)
     for job in jobs(db):
@@ -76,9 +83,22 @@ def claim(
         " AND holder IS NULL AND (:by_hand OR (state = 'scheduled' AND next_fire_at_ms <= :now))",
         {"holder": liveness.holder(), "now": moment, "id": job.id, "by_hand": by_hand},
     )
-    if by_hand and not db.changes():
+    is_ours = bool(db.changes())
+    if is_ours:
+        _ours.add((db.filename, job.id))
+    elif by_hand:
         raise RunningError(f"the job {job.id} is running already")
-    return bool(db.changes())
+    return is_ours
+
+
+def drop(db: apsw.Connection, job_id: str) -> None:
+    """Note that nothing in this process runs a job any more, whether its end was kept or not."""
+    _ours.discard((db.filename, job_id))
+
+
+def _is_dropped(db: apsw.Connection, job_id: str, holder: str) -> bool:
+    """Tell whether this process holds a job that nothing in it runs: its end was not kept."""
+    return holder == liveness.holder() and (db.filename, job_id) not in _ours
 
 
 def beat(db: apsw.Connection, job_id: str) -> None:

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import apsw
@@ -486,6 +487,40 @@ def test_however_the_clock_is_set_a_job_fires_once_a_look_and_is_never_lost(
         left = schedule.get(db, job.id).next_fire_at_ms - now
         assert 0 < left <= HOUR
     db.close()
+
+
+def test_the_end_of_a_run_waits_for_one_who_holds_the_store_for_long(db, kinds, tmp_path):
+    kinds("check", saying())
+    job = added(db)
+    db.set_busy_timeout(50)
+    other = apsw.Connection(str(path_at(tmp_path)))
+    steps = firing.fire(db, job, now_ms=lambda: NOW + HOUR)
+    next(steps)
+    other.execute("BEGIN IMMEDIATE")
+    release = threading.Timer(0.2, other.execute, ("COMMIT",))
+    release.start()
+    assert list(steps)[-1].facts["status"] == "ok"
+    release.join()
+    other.close()
+    assert schedule.get(db, job.id).run_count == 1
+
+
+def test_a_job_whose_end_could_not_be_kept_is_taken_back_by_the_same_program(db, kinds, tmp_path):
+    kinds("check", saying())
+    job = added(db)
+    db.set_busy_timeout(1)
+    other = apsw.Connection(str(path_at(tmp_path)))
+    steps = firing.fire(db, job, now_ms=lambda: NOW + HOUR)
+    next(steps)
+    assert recover(db, NOW + HOUR) == ()
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(apsw.BusyError):
+        list(steps)
+    other.execute("COMMIT")
+    other.close()
+    assert schedule.get(db, job.id).state == "running"
+    assert recover(db, NOW + HOUR) == (job.id,)
+    assert schedule.get(db, job.id).state == "scheduled"
 
 
 # What the kinds do
