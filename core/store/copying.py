@@ -7,6 +7,7 @@ they are, where VACUUM INTO would stop.
 
 import os
 import shutil
+import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -20,6 +21,7 @@ from core.store.errors import translated
 from core.types import Progress
 
 STEP_PAGES = 2_048  # 8 MiB: some 10 to 30 ms, and not a hundred thousand steps for a large store
+_LOOK_S = 0.05
 _BESIDE = ("-wal", "-shm", "-journal")
 
 
@@ -52,13 +54,18 @@ def opened_at_one_moment(path: Path) -> Iterator[apsw.Connection]:
         yield source
 
 
-def copy_moment(source: apsw.Connection, target: Path) -> Iterator[Progress]:
-    """Do as `copy_store`, from a connection whose read transaction fixes the moment."""
+def copy_moment(
+    source: apsw.Connection, target: Path, *, is_lasting: bool = True
+) -> Iterator[Progress]:
+    """Do as `copy_store`, from a connection whose read transaction fixes the moment.
+
+    One that is not to last is not synchronised to disk.
+    """
     require_room(target.parent, int(source.pragma("page_count")) * _page_bytes(source))
     _claim(target)
     try:
         with translated(target):
-            yield from _copied(source, target)
+            yield from _copied(source, target, is_lasting=is_lasting)
         paths.sync_folder(target.parent)
     except BaseException:
         remove_store_file(target)
@@ -101,17 +108,45 @@ def _claim(target: Path) -> None:
         raise StoreError(f"{target} cannot be created: {error.strerror}") from error
 
 
-def _copied(source: apsw.Connection, target: Path) -> Iterator[Progress]:
+def _copied(source: apsw.Connection, target: Path, *, is_lasting: bool) -> Iterator[Progress]:
     page_bytes = _page_bytes(source)
+    synchronous = "FULL" if is_lasting else "OFF"
     with closing(apsw.Connection(str(target), flags=apsw.SQLITE_OPEN_READWRITE)) as copy:
         # A half copy is removed, so it needs no journal; its end is synchronised by SQLite.
-        for setting in ("journal_mode = OFF", "synchronous = FULL", "cache_size = -8192"):
+        for setting in ("journal_mode = OFF", f"synchronous = {synchronous}", "cache_size = -8192"):
             copy.execute(f"PRAGMA {setting}").fetchall()
         with copy.backup("main", source, "main") as backup:
             while not backup.done:
-                backup.step(STEP_PAGES)
+                if 0 < backup.remaining <= STEP_PAGES:
+                    yield from _last_step(backup)
+                else:
+                    backup.step(STEP_PAGES)
                 total = backup.page_count * page_bytes
                 yield Progress(total - backup.remaining * page_bytes, total, "bytes", "copying")
+
+
+def _last_step(backup: apsw.Backup) -> Iterator[Progress]:
+    """Take the last step in a thread: it waits until the disk has all of the copy."""
+    failed: list[apsw.Error] = []
+
+    def step() -> None:
+        try:
+            backup.step(STEP_PAGES)
+        except apsw.Error as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=step, name="last step of a copy")
+    thread.start()
+    waited = 0
+    try:
+        while thread.is_alive():
+            thread.join(_LOOK_S)
+            waited += 1
+            yield Progress(waited, None, "steps", "writing to disk")
+    finally:
+        thread.join()
+    if failed:
+        raise failed[0]
 
 
 def _page_bytes(db: apsw.Connection) -> int:

@@ -12,8 +12,8 @@ import apsw
 from core.types import Progress
 
 DERIVED = ("message_keys", "message_counts", "session_counts", "index_state", "index_queue")
-_STEP_BYTES = 8 << 20
-_STEP_ROWS = 20_000
+_STEP_BYTES = 2 << 20  # some 30 ms
+_STEP_ROWS = 5_000
 
 
 def rolling_hash(db: apsw.Connection) -> Iterator[Progress | str]:

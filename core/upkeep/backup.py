@@ -147,7 +147,7 @@ def _problem(path: Path, described: snapshots.Description) -> Generator[Progress
     try:
         restored = place / "restored.db"
         with closing(snapshots.opened_still(path)) as source:
-            yield from copying.copy_moment(source, restored)
+            yield from copying.copy_moment(source, restored, is_lasting=False)
         with closing(open_writer(restored, tokenizer=None)) as db:
             return (yield from _difference(db, described))
     except apsw.InterruptError:

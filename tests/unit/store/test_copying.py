@@ -47,8 +47,7 @@ def test_the_copy_is_the_store_at_one_moment_though_others_write(db, target, mon
     steps = 0
     for progress in copy_store(db, target):
         steps += 1
-        assert progress.unit == "bytes"
-        assert 0 < progress.done <= progress.total
+        assert progress.what == "writing to disk" or 0 < progress.done <= progress.total
         store_messages(db, message(f"here{steps}"))
         store_messages(other, message(f"there{steps}"))
     other.close()
