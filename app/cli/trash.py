@@ -5,7 +5,7 @@ from contextlib import closing
 from typing import Any
 
 from app.cli import words
-from app.cli.arguments import DONE, natural, positive
+from app.cli.arguments import DONE, given, natural, positive
 from app.cli.asking import require_yes
 from app.cli.output import Output
 from app.cli.retention import run_steps
@@ -28,6 +28,15 @@ def add_to(commands: Any, shared: argparse.ArgumentParser) -> None:
     parser.add_argument("--operation", type=positive, metavar="N", help="all that one moved")
     parser.add_argument("--message", metavar="UID", help="a single message of the session")
     parser.set_defaults(run=run_restore)
+    parser = actions.add_parser(
+        "forget",
+        parents=[shared],
+        help="let a deleted session be imported again",
+        description="Forgets that a session was deleted, so that an import brings it back, if "
+        "its source still has it. SESSION is the name that it had there.",
+    )
+    parser.add_argument("session", metavar="SESSION", type=given)
+    parser.set_defaults(run=run_forget)
     parser = actions.add_parser(
         "empty",
         parents=[shared],
@@ -85,6 +94,19 @@ def run_restore(args: argparse.Namespace, output: Output) -> int:
             rows = [trash.session_in_trash(db, ref) for ref in args.session]
             done = trash.restore_sessions(db, rows, "command")
     print_operation(done, output)
+    return DONE
+
+
+def run_forget(args: argparse.Namespace, output: Output) -> int:
+    """Let a deleted session be imported again."""
+    from core.store.connection import transaction
+    from core.upkeep import trash
+
+    with writing(args) as db, transaction(db):
+        done = trash.forget(db, args.session, "command")
+    print_operation(done, output)
+    if not output.as_json:
+        output.line("bring it back: backscroll import")
     return DONE
 
 

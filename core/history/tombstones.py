@@ -106,6 +106,29 @@ def bury_messages(db: apsw.Connection, key: bytes, message_ids: Collection[int])
     )
 
 
+def forget(db: apsw.Connection, key: bytes, session: str) -> int:
+    """Let a deleted session be imported again, in the caller's transaction.
+
+    `session` is the name it had in its source. The files of that source are read again by the
+    next import, as if they had changed. Messages that were deleted alone stay away.
+
+    Returns:
+        In how many sources a session of this name was deleted.
+    """
+    found = 0
+    sources: list[Any] = db.execute("SELECT id, kind, instance FROM sources").fetchall()
+    for source_id, kind, instance in sources:
+        name = mac(key, kind, instance, session)
+        db.execute("DELETE FROM tombstones WHERE session_mac = ? AND message_mac IS NULL", (name,))
+        if db.changes():
+            found += 1
+            db.execute(
+                "UPDATE source_files SET state = 'reading' WHERE source_id = ? AND state = 'done'",
+                (source_id,),
+            )
+    return found
+
+
 def without_deleted(db: apsw.Connection, batch: "Batch") -> "Batch":
     """Return the batch without the sessions and messages that the user deleted.
 

@@ -287,6 +287,25 @@ def expire(db: apsw.Connection, actor: Actor) -> Iterator[Progress | Report]:
     yield from empty(db, actor, before_ms)
 
 
+def forget(db: apsw.Connection, session: str, actor: Actor) -> Operation:
+    """Let a deleted session come back by import, in the caller's transaction.
+
+    Nothing comes back by itself: the next import of its source reads the files again. Messages
+    that were deleted alone stay away.
+
+    Raises:
+        NotFoundError: no session of this name was deleted.
+        StoreError: the key that deleted things are known by is missing or damaged.
+    """
+    key = tombstones.read_key(Path(db.filename).parent)
+    operation = operations.begin(db, "trash.forget", {"session": session}, actor)
+    if not tombstones.forget(db, key, session):
+        raise NotFoundError(f"no session named {session} was deleted")
+    outcome = f"{session} can be imported again"
+    operations.finish(db, operation, "succeeded", outcome, {"names": [session]})
+    return operations.get(db, operation.id)
+
+
 def _restored(db: apsw.Connection, operation: Operation, sessions: int, messages: int) -> Operation:
     parts = [
         counted(number, noun)

@@ -83,6 +83,20 @@ def test_emptying_asks_and_without_anybody_to_ask_refuses(run):
     assert run("trash", "restore", "a")[1]["error"]["code"] == "not-found"
 
 
+def test_a_deleted_session_comes_back_where_that_is_asked_for(run, tmp_path):
+    run("sessions", "delete", "a")
+    run("trash", "empty", "--yes")
+    path = tmp_path / "talk.jsonl"
+    assert run("import", path, "--kind", "jsonl")[1]["new"] == 0
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(LINES[0] | {"id": "a9", "content": "more"}) + "\n")
+    assert run("import", path, "--kind", "jsonl")[1]["new"] == 0
+    assert run("trash", "forget", "b")[1]["error"]["code"] == "not-found"
+    assert run("trash", "forget", "a")[0] == 0
+    assert run("import", path, "--kind", "jsonl")[1]["new"] == 3
+    assert sorted(hits(run)) == ["a0", "a1", "b0", "b1"]
+
+
 def test_a_preview_tells_local_times_and_what_goes(run, monkeypatch):
     code, found, _ = run("retention", "preview", "--before", "2026-03-01T05:00:00Z", "--list")
     assert (code, found["sessions"], found["messages"]) == (0, 1, 2)
