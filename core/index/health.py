@@ -47,7 +47,8 @@ def verify_index(db: apsw.Connection, name: IndexName) -> Finding:
 
 def derived(db: apsw.Connection) -> list[Finding]:
     """Compare what triggers derive from messages and sessions with what it is derived from."""
-    return [_keys(db), _counts(db), _listed(db)]
+    looks = {"message_keys": _keys, "message_counts": _counts, "session_counts": _listed}
+    return [_timed(db, name, look) for name, look in looks.items()]
 
 
 def remember(db: apsw.Connection, findings: Iterable[Finding]) -> None:
