@@ -200,7 +200,9 @@ def test_a_message_goes_and_comes_back(run, filled):
         await until(lambda: pane.undo_bar.isVisible())
         await until(lambda: "每次刷新" not in pane.transcript.toPlainText())
         assert "先占位再入队" in pane.transcript.toPlainText()
-        window.actions_by_name["undo"].trigger()
+        window.activateWindow()
+        pane.transcript.setFocus()
+        QTest.keyClick(pane.transcript, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
         await until(lambda: "每次刷新" in pane.transcript.toPlainText())
 
     run(scenario())
