@@ -1,6 +1,7 @@
 """What long upkeep of the store is called, asks and comes to, in words."""
 
 from collections.abc import Sequence
+from pathlib import PurePath
 
 from PySide6.QtCore import QCoreApplication
 
@@ -15,6 +16,7 @@ from core.upkeep_types import OpenElsewhere, PurgePreview, Report, Snapshot, Sto
 
 _CONTEXT = "upkeep"
 _RESTORE = "backscroll restore"
+_LIST = "backscroll backup --list"
 _SALVAGE = "backscroll repair --salvage"
 
 
@@ -141,7 +143,8 @@ def _of_snapshot(name: str, made: Snapshot) -> Notice:
     count = formatting.counted(made.messages, tr("%1 message"), tr("%1 messages"))
     words = tr("%1 in %2. To go back to it, close Backscroll and run: %3")
     words = words.replace("%1", count).replace("%2", formatting.size(made.bytes))
-    return Notice("ok", cause, words.replace("%3", _RESTORE), made.path)
+    command = f"{_RESTORE} {one_line(PurePath(made.path).name)}"
+    return Notice("ok", cause, words.replace("%3", command), made.path)
 
 
 def failure(error: CoreError) -> Notice:
@@ -163,7 +166,7 @@ def how_to_salvage() -> Notice:
     words = tr(
         "Close Backscroll and every other program that has the store open, then run: %1. "
         "It writes a new store with what can be read and a report of the rest; the damaged file "
-        "is kept. To go back to a snapshot instead, run: %2"
+        "is kept. To go back to a snapshot instead, run: %2 (%3 lists them)."
     )
-    words = words.replace("%1", _SALVAGE).replace("%2", _RESTORE)
+    words = words.replace("%1", _SALVAGE).replace("%2", f"{_RESTORE} FILE").replace("%3", _LIST)
     return Notice("warn", tr("A damaged file is rescued while it is closed."), words, _SALVAGE)

@@ -308,6 +308,7 @@ def test_now_does_an_index_without_pauses(run, program, behind, monkeypatch):
         assert await program.start()
         program.window.actions_by_name["maintenance"].trigger()
         await until(lambda: CJK in rows(program) and not row(program, CJK).now.isHidden())
+        await until(lambda: cjk_rows(program))
         held = cjk_rows(program)
         row(program, CJK).now.click()
         await until(lambda: row(program, CJK).badge.word.text() == "ready")
@@ -364,8 +365,10 @@ def test_a_backup_is_made_and_proved_and_the_card_says_so(run, filled):
 
     run(back_up())
 
-    assert len(list((filled.store.path.parent / "snapshots").glob("*.db"))) == 1
-    assert page(filled).store.message.notice().kind == "ok"
+    (made,) = (filled.store.path.parent / "snapshots").glob("*.db")
+    notice = page(filled).store.message.notice()
+    assert notice.kind == "ok"
+    assert f"backscroll restore {made.name}" in notice.consequence
     assert page(filled).store.prove.isVisible()
 
 

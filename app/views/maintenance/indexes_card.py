@@ -47,6 +47,7 @@ class IndexRow(QWidget):
         self.plot = RatePlot()
         self._buttons = QWidget()
         self._is_narrow = False
+        self._offers: tuple[bool, ...] = ()
         self._build()
         self.pause.clicked.connect(self._on_pause)
         self.now.clicked.connect(self.now_asked)
@@ -101,14 +102,27 @@ class IndexRow(QWidget):
 
     def _show_buttons(self, shown: IndexShown) -> None:
         status = shown.status
+        offers = (
+            (self.pause, shown.is_pausable and not shown.is_damaged),
+            (self.now, self._can_hurry(shown)),
+            (self.repair, shown.is_damaged),
+            (self.verify, status.state not in ("detached", "stale")),
+        )
+        key = (
+            *(offer for _, offer in offers),
+            status.paused,
+            shown.is_verifying,
+            shown.is_repairing,
+        )
+        if key == self._offers:  # every second: what is as it was costs nothing
+            return
+        self._offers = key
         self.pause.show_icon("play" if status.paused else "pause")
         self.pause.setText(self.tr("Resume") if status.paused else self.tr("Pause"))
         self.verify.setText(self.tr("Verifying …") if shown.is_verifying else self.tr("Verify"))
         self.repair.setText(self.tr("Repairing …") if shown.is_repairing else self.tr("Repair"))
-        self._offer(self.pause, shown.is_pausable and not shown.is_damaged)
-        self._offer(self.now, self._can_hurry(shown))
-        self._offer(self.repair, shown.is_damaged)
-        self._offer(self.verify, status.state not in ("detached", "stale"))
+        for button, is_offered in offers:
+            self._offer(button, is_offered)
         for button, name in (
             (self.pause, self.pause.text()),
             (self.now, self.tr("Fill now")),
