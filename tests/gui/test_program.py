@@ -53,6 +53,7 @@ def test_what_is_found_is_imported_and_then_listed(run, program, home):
         first_run.start.click()
         await until(lambda: sessions(program))
         await until(lambda: not program.imports.running)
+        await until(lambda: not program.tasks.running("after-import"))
 
     run(start())
     names = [row.found.name for row in model.rows()]
