@@ -136,10 +136,8 @@ def test_what_was_deleted_since_stays_deleted_by_session_and_by_message(profile)
     assert uids(profile) == expected
 
 
-def test_a_stale_log_beside_the_store_goes_aside_with_it(profile):
-    """Left in its place it would be read as the log of the restored file."""
-    before = uids(profile)
-    taken = backed_up(profile)
+def leave_a_log(profile: Path) -> None:
+    """Write to the store in a process that is killed."""
     child = (
         "import os, sys; from tests.unit.upkeep.test_restore import *;"
         "db = opened(Path(sys.argv[1])); store_messages(db, message('in the log'));"
@@ -147,6 +145,25 @@ def test_a_stale_log_beside_the_store_goes_aside_with_it(profile):
     )
     subprocess.run([sys.executable, "-c", child, str(profile)], check=False)
     assert (profile / "state.db-wal").stat().st_size
+
+
+def test_the_log_of_a_store_that_cannot_be_opened_goes_aside_with_it(profile):
+    before = uids(profile)
+    taken = backed_up(profile)
+    leave_a_log(profile)
+    (profile / "state.db").write_bytes(b"no store" * 10_000)
+    restored(profile, taken)
+    (aside,) = profile.glob("replaced-*")
+    assert (aside / "state.db-wal").stat().st_size
+    assert not (profile / "state.db-wal").exists()
+    assert uids(profile) == before
+
+
+def test_a_stale_log_beside_the_store_goes_aside_with_it(profile):
+    """Left in its place it would be read as the log of the restored file."""
+    before = uids(profile)
+    taken = backed_up(profile)
+    leave_a_log(profile)
     restored(profile, taken)
     assert uids(profile) == before
     (aside,) = profile.glob("replaced-*")
