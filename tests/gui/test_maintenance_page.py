@@ -320,6 +320,34 @@ def test_now_does_an_index_without_pauses(run, program, behind, monkeypatch):
     assert row(program, CJK).now.isHidden()
 
 
+def test_closing_while_an_index_is_filled_says_when_it_goes_on_and_loses_nothing(
+    run, program, behind, tokenizer_path, monkeypatch
+):
+    monkeypatch.setattr(backfill, "Pace", Slow)
+
+    async def close():
+        assert await program.start()
+        await until(lambda: cjk_rows(program))
+        program.window.close()
+        said = program.window.message_bar.notice()
+        await until(program.closed.is_set)
+        return said
+
+    said = run(close())
+    db = connection.open_store(behind / "state.db", tokenizer_path)
+    held = db.execute("SELECT count(*) FROM messages_fts_cjk_docsize").get
+    for _ in backfill.run_sync(db, "next", now=True):
+        pass
+    after = db.execute("SELECT count(*) FROM messages_fts_cjk_docsize").get
+    finding = health.verify_index(db, CJK)
+    db.close()
+
+    assert "next start" in said.consequence
+    assert 0 < held < 908
+    assert after == 908
+    assert finding.ok
+
+
 @pytest.fixture
 def damaged(imported, profile, tokenizer_path):
     """A store whose index of words has lost its postings."""
