@@ -566,7 +566,10 @@ class TokenizerStatus:
 
 @dataclass(frozen=True, slots=True)
 class StoreStatus:
-    """What the store holds and how its indexes stand."""
+    """What the store holds and how its indexes stand.
+
+    `warning` says why the place it lies in is a risk, empty where it is none.
+    """
 
     path: str
     bytes: int
@@ -576,3 +579,4 @@ class StoreStatus:
     tokenizer: TokenizerStatus
     sources: tuple[Mapping[str, object], ...]
     read_only_reason: str | None = None
+    warning: str = ""

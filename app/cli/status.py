@@ -66,6 +66,7 @@ def as_json(found: StoreStatus, scheduled: tuple[Job, ...]) -> dict[str, Any]:
             "sessions": found.sessions,
             "messages": found.messages,
             "read_only_reason": found.read_only_reason,
+            "warning": found.warning,
         },
         "indexes": {index.name: index_as_json(index) for index in found.indexes},
         "tokenizer": tokenizer_as_json(found.tokenizer),
@@ -117,6 +118,8 @@ def _print(found: StoreStatus, output: Output) -> None:
     output.line(f"           {counts}, {words.size(found.bytes)}")
     if found.read_only_reason:
         output.line(f"           read-only: {found.read_only_reason}")
+    if found.warning:
+        output.line(f"           warning: {found.warning}")
     for index in found.indexes:
         reason = f"  {index.reason}" if index.reason else ""
         todo = f"  {index.todo:,} to do" if index.todo else ""

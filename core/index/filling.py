@@ -133,6 +133,7 @@ def _finish(db: apsw.Connection, index: Index) -> None:
     bulk.end(db, index)
     db.execute(
         "UPDATE index_state SET cursor = high_water,"
+        " reason = CASE WHEN unsettled_rows > 0 THEN reason ELSE '' END,"
         " state = CASE WHEN unsettled_rows > 0 THEN 'settling' ELSE 'ready' END WHERE name = ?",
         (index.name,),
     )

@@ -16,7 +16,7 @@ from core.index.state import statuses
 from core.search.census import count
 from core.search.scope import NOWHERE_ELSE, one_of
 from core.search.sql import Sql, both
-from core.store import damage, keys, listing, migrations, tokenizer_probe
+from core.store import damage, keys, listing, migrations, tokenizer_probe, whereabouts
 from core.store.errors import core_error
 from core.store.index_state import counted_rows, status_of
 from core.store.indexes import CJK, INDEXES, Index, table_exists
@@ -80,7 +80,8 @@ def status(db: apsw.Connection, path: Path) -> StoreStatus:
         indexes=statuses(db),
         tokenizer=tokenizer.verify(tokenizer.locate()),
         sources=tuple(_sources(db)),
-        read_only_reason=too_new if found > migrations.NEWEST else None,
+        read_only_reason=too_new if found > migrations.NEWEST else damage.broken(db.filename),
+        warning=whereabouts.warning(path),
     )
 
 

@@ -33,6 +33,7 @@ def step(db: apsw.Connection, name: IndexName) -> bool:
         return False
     db.execute(
         "UPDATE index_state SET unsettled_rows = 0,"
+        " reason = CASE state WHEN 'settling' THEN '' ELSE reason END,"
         " state = CASE state WHEN 'settling' THEN 'ready' ELSE state END WHERE name = ?",
         (name,),
     )

@@ -106,7 +106,10 @@ def _postings(db: apsw.Connection, index: Index) -> Finding:
         return Finding(index.name, False, "not checked: the CJK tokenizer does not load here")
     found = status_of(db, index.name)
     finding = _verified(db, index.name, compare=found.ready and not found.queued)
-    return finding if found.ready or not finding.ok else verify_index(db, index.name)
+    asked = verify_index(db, index.name)
+    if finding.ok and (not asked.ok or not found.ready):
+        return asked
+    return replace(finding, match_ms=asked.match_ms, at_ms=asked.at_ms)
 
 
 def _verified(db: apsw.Connection, name: str, *, compare: bool) -> Finding:

@@ -13,8 +13,9 @@ from core.index import backfill, health
 from core.index.state import new_holder
 from core.store import damage, keys, listing, recipe
 from core.store.connection import tokenizer_fingerprint, transaction
+from core.store.index_state import statuses
 from core.store.indexes import INDEXES
-from core.types import INDEX_NAMES, Progress
+from core.types import IndexName, Progress
 from core.upkeep import backup, operations
 from core.upkeep.beside import beside
 from core.upkeep_types import Actor, Report
@@ -87,11 +88,11 @@ def run(db: apsw.Connection, actor: Actor) -> Iterator[Progress | Report]:
                 aside += _set_aside(db, again)
             claim.receipt |= {"damaged": found.indexes, "derived": found.derived, "aside": aside}
             claim.beat(db, at_once=True)
-            names = tuple(name for name in INDEX_NAMES if name in found.indexes)
-            for progress in backfill.run_sync(db, new_holder(), names, now=True):
-                claim.beat(db)
-                yield progress
-        claim.outcome = _in_words(found)
+        names = _set_aside_names(db)
+        for progress in backfill.run_sync(db, new_holder(), names, now=True):
+            claim.beat(db)
+            yield progress
+        claim.outcome = _in_words(found, names)
     yield Report(claim.outcome, claim.receipt)
 
 
@@ -154,8 +155,13 @@ def _set_aside(db: apsw.Connection, found: Diagnosis) -> list[str]:
     return aside
 
 
-def _in_words(found: Diagnosis) -> str:
+def _set_aside_names(db: apsw.Connection) -> tuple[IndexName, ...]:
+    """Return the indexes that take the place of damaged ones and are not full yet."""
+    return tuple(each.name for each in statuses(db) if each.reason in damage.REASONS)
+
+
+def _in_words(found: Diagnosis, filled: tuple[IndexName, ...]) -> str:
     if found.is_sound:
-        return _SOUND
+        return f"filled {', '.join(filled)}, set aside before" if filled else _SOUND
     made = [f"set {name} aside and filled it anew" for name in found.indexes]
     return "; ".join([*made, *(f"counted {name} anew" for name in found.derived)])

@@ -11,6 +11,7 @@ from core.recall.recall import recall
 from core.search.run import search
 from core.store import damage
 from core.store.connection import snapshot, transaction, written
+from core.store.index_state import status_of
 from core.store.indexes import INDEXES
 from core.types import RecallRequest, SearchRequest, SessionFilter
 from tests.unit.damage.damaging import filled, noise, opened, overwrite, pages_of
@@ -67,6 +68,7 @@ def test_a_search_that_meets_damage_is_answered_otherwise_and_says_so(path, name
         assert found(db, query).total_hits == before.total_hits
         refill(db)
         verify_indexes(db)
+        assert status_of(db, name).reason == ""
         assert found(db, query).search_path == before.search_path
 
 
