@@ -41,13 +41,16 @@ class Resolved(NamedTuple):
     repairs: tuple[str, ...]
 
 
-def resolve(db: apsw.Connection, tree: Node) -> Resolved:
+def resolve(db: apsw.Connection, tree: Node, *, with_trash: bool = False) -> Resolved:
     """Return `tree` with a predicate in each of its fields.
+
+    Titles and ids of sessions in the trash name something only `with_trash`: else a message
+    that one of them shares with another session would tell of them.
 
     Costs a few look-ups a field.
     """
     repairs: list[str] = []
-    known = {field: _predicate(db, field, repairs) for field in fields(tree)}
+    known = {field: _predicate(db, field, repairs, with_trash) for field in fields(tree)}
 
     def look_up(leaf: Leaf) -> Leaf:
         return replace(leaf, known=known[leaf]) if isinstance(leaf, Field) else leaf
@@ -57,7 +60,9 @@ def resolve(db: apsw.Connection, tree: Node) -> Resolved:
     return Resolved(replaced(tree, look_up) or tree, tuple(dict.fromkeys(repairs)))
 
 
-def _predicate(db: apsw.Connection, field: Field, repairs: list[str]) -> Predicate:
+def _predicate(
+    db: apsw.Connection, field: Field, repairs: list[str], with_trash: bool
+) -> Predicate:
     match field.name:
         case "role":
             return _of_message(Sql(has_role(frozenset(map(Role, field.values)))))
@@ -69,9 +74,9 @@ def _predicate(db: apsw.Connection, field: Field, repairs: list[str]) -> Predica
             projects = _projects(db, field, repairs)
             return _of_owner(projects, _few(db, projects))
         case "session":
-            return _shown_in(_sessions(db, field, repairs))
+            return _shown_in(_reachable(db, _sessions(db, field, repairs), with_trash))
         case "title":
-            return _shown_in(_titled(db, field))
+            return _shown_in(_reachable(db, _titled(db, field), with_trash))
         case "tool":
             return _of_message(_has_tool(field.values))
         case "model":
@@ -105,6 +110,17 @@ def _of_owner(session: Sql, few: list[int] | None = None) -> Predicate:
         return Predicate(row, row, session)
     inside = "k.session_id IN (SELECT value FROM json_each(?))"
     return Predicate(row, Sql(inside, (json.dumps(few),)), session)
+
+
+def _reachable(db: apsw.Connection, ids: list[int], with_trash: bool) -> list[int]:
+    """Return those of the sessions that are meant to be found."""
+    if with_trash or not ids:
+        return ids
+    trashed: Iterable[tuple[int]] = db.execute(
+        "SELECT id FROM sessions WHERE trashed_at_ms IS NOT NULL"
+    )
+    left = {row for (row,) in trashed}
+    return [row for row in ids if row not in left]
 
 
 def _shown_in(ids: list[int]) -> Predicate:

@@ -99,7 +99,8 @@ def _understood(db: apsw.Connection, request: SearchRequest) -> Query:
     query = parse(request.query)
     if query.tree is None:
         return query
-    tree, repairs = resolve(db, query.tree)
+    with_trash = request.everything or "trash" in request.include
+    tree, repairs = resolve(db, query.tree, with_trash=with_trash)
     unknown = unknown_places(db, request.sources, request.projects)
     return replace(query, tree=tree, repairs=(*query.repairs, *repairs, *unknown))
 

@@ -14,7 +14,6 @@ from core.types import Progress
 from core.upkeep import erasure
 from core.upkeep.wording import counted
 
-SINGLE_BYTES = deletion.TEXT_BYTES.format(m="m")
 AIM_S = 0.05
 """How long a batch should hold the write lock."""
 

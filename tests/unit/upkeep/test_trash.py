@@ -232,6 +232,18 @@ def test_what_another_session_shows_stays_and_belongs_to_it(db):
     assert [hit.session for hit in search(db, SearchRequest("kestrel")).hits] == ["b"]
 
 
+def test_what_is_shared_does_not_tell_of_the_session_in_the_trash(db):
+    title = SessionRecord("a", title=f"The {WORD}", title_source=TitleSource.USER)
+    store_messages(db, message("both", "kestrel", session="a"), sessions=(title,))
+    store_messages(db, message("both", "kestrel", session="b"))
+    queries = (f"title:{WORD}", "session:a")
+    assert all(search(db, SearchRequest(query)).hits for query in queries)
+    throw(db, "a")
+    for query in queries:
+        assert search(db, SearchRequest(query)).hits == ()
+        assert search(db, SearchRequest(query, include=frozenset({"trash"}))).hits
+
+
 def test_a_fork_of_a_deleted_session_is_a_conversation_of_its_own(db):
     store_messages(db, message("both", "kestrel", session="a"))
     throw(db, "a")
