@@ -32,9 +32,12 @@ def noted(place: Path) -> list[Figure]:
 
 
 def table(found: list[Figure]) -> str:
-    """Return the figures as a Markdown table."""
-    lines = ["| row | proof | reached |", "|---|---|---|"]
-    return "\n".join(lines + [f"| {row} | {what} | {reached} |" for row, what, reached in found])
+    """Return the figures as a Markdown table; proofs that reached the same share a line."""
+    together: dict[tuple[str, str], list[str]] = {}
+    for row, what, reached in found:
+        together.setdefault((row, reached), []).append(what)
+    lines = [f"| {row} | {'; '.join(w)} | {reached} |" for (row, reached), w in together.items()]
+    return "\n".join(["| row | proof | reached |", "|---|---|---|", *lines])
 
 
 def percentiles(seconds: list[float]) -> str:

@@ -25,4 +25,4 @@ def test_without_it_a_test_fails(tmp_path, mutant):
     mutate(copy, mutant)
     _, told = outcome_of(copy, mutant.tests)
     assert is_caught(told), f"{mutant.name} may go: {told[-2000:]}"
-    figures.note("26", f"the program without {mutant.name}", "caught")
+    figures.note("26", f"without {mutant.name}", "each caught by a test")
