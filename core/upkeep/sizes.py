@@ -21,8 +21,8 @@ _PAGES = "the file"
 def sizes(db: apsw.Connection) -> StoreSizes:
     """Return where the store's bytes are.
 
-    Reads one byte range of every page: 0.3 s for 600 MB that are in memory, so it is asked for
-    when somebody looks, on a reader. Of a store whose pages are damaged the whole is told alone.
+    Reads every page's head: 1 s for 1.2 GB that are in memory, 2.5 s where they are not, so it is
+    asked for when somebody looks, on a reader. Of a store whose pages are damaged the whole is told alone.
     """
     path = Path(db.filename)
     parts, set_aside = _parts(db)
