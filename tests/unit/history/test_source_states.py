@@ -64,9 +64,9 @@ def test_a_batch_that_is_stored_again_is_counted_once(db, tmp_path):
     job = ingest.Import([path])
     job.plan(sources.known_files(db))
     parsed = job.read_batch()
-    with pytest.raises(ZeroDivisionError), connection.transaction(db):
-        job.write_batch(db, parsed)
-        raise ZeroDivisionError
+    db.execute("BEGIN IMMEDIATE")
+    job.write_batch(db, parsed)
+    db.execute("ROLLBACK")
     with connection.transaction(db):
         job.write_batch(db, parsed)
         job.finish(db)
