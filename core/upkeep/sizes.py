@@ -22,7 +22,8 @@ def sizes(db: apsw.Connection) -> StoreSizes:
     """Return where the store's bytes are.
 
     Reads every page's head: 1 s for 1.2 GB that are in memory, 2.5 s where they are not, so it is
-    asked for when somebody looks, on a reader. Of a store whose pages are damaged the whole is told alone.
+    asked for when somebody looks, on a reader. Of a store whose pages are damaged the whole is
+    told alone.
     """
     path = Path(db.filename)
     parts, set_aside = _parts(db)
