@@ -172,8 +172,8 @@ def transaction(db: apsw.Connection) -> Iterator[None]:
         if not isinstance(error, apsw.InterruptError):
             damage.note_met(db, error)
         raise
-    if names:
-        damage.forget(db)
+    if damage.is_noted(db.filename):
+        damage.forget(db)  # acted upon, or about an index that another program has set aside
 
 
 def written(

@@ -9,8 +9,8 @@ from core.index.health import check, last_checks, remember, verify_index
 from core.index.state import new_holder
 from core.recall.recall import recall
 from core.search.run import search
-from core.store import damage
-from core.store.connection import snapshot, transaction, written
+from core.store import damage, recipe
+from core.store.connection import snapshot, tokenizer_fingerprint, transaction, written
 from core.store.index_state import status_of
 from core.store.indexes import INDEXES
 from core.types import RecallRequest, SearchRequest, SessionFilter
@@ -169,3 +169,17 @@ def test_the_verdict_of_a_check_is_kept(path):
         kept = last_checks(db)
     assert kept["messages_fts"] == finding
     assert set(kept) == {"messages_fts", "messages_fts_cjk"}
+
+
+def test_a_note_is_forgotten_when_another_program_has_set_the_index_aside(path):
+    ruin(path, "messages_fts_cjk")
+    with opened(path) as db, opened(path) as other:
+        found(db, "订阅")
+        assert damage.noted(db) == ("messages_fts_cjk",)
+        with recipe.immediate(other):  # what another process does knows nothing of our notes
+            damage.set_aside(other, ["messages_fts_cjk"], tokenizer_fingerprint(other))
+        assert damage.noted(db) == ()
+        with transaction(db):
+            pass
+        assert not damage.is_noted(db.filename)
+        assert damage.set_aside_names(db) == ("messages_fts_cjk_damaged_1",)
