@@ -144,7 +144,7 @@ def test_the_disk_fails_at_every_call(folder, old, newest, failure: Failure):
     figures.note(
         "23",
         f"schema {old[1]} → {migrations.NEWEST}, {failure} at every call",
-        f"{told} faults told in words, always the old or the new store",
+        f"faults told in words: {told}; always the old or the new store",
     )
     assert told
 

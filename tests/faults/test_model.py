@@ -11,7 +11,7 @@ from tests.faults.model import Pair
 from tests.faults.sizes import scratch, size
 
 pytestmark = pytest.mark.faults
-STEPS = size(400, 20_000, 1_000_000)
+STEPS = size(400, 15_000, 1_000_000)
 CHECKED_EVERY = size(200, 1_000, 10_000)
 
 

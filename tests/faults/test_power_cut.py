@@ -35,7 +35,7 @@ def failures(folder, found: Recording, count: int) -> Counter[str]:
 
 def test_no_power_cut_loses_or_damages_anything(folder):
     found = record(folder, size(24, 300, 900))
-    told = failures(folder, found, size(120, 4_500, 20_000))
+    told = failures(folder, found, size(120, 4_000, 20_000))
     count = sum(told.values())
     figures.note(
         "2",

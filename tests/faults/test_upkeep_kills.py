@@ -15,7 +15,7 @@ from tests.unit.store.making import library, message, path_at, store_at, store_m
 from tests.unit.upkeep import secrets
 
 pytestmark = pytest.mark.faults
-KILLS = size(1, 60, 1_000)
+KILLS = size(1, 40, 1_000)
 SESSIONS, EACH = 30, 20
 OLD_MS, NOW_MS = 1_500_000_000_000, 1_790_000_000_000
 KEPT = (
