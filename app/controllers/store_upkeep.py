@@ -1,6 +1,7 @@
 """The Store card: what the file is made of, and the long work that keeps it whole."""
 
 import asyncio
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, replace
@@ -27,6 +28,7 @@ from core.upkeep_types import Erasure, Finding, OpenElsewhere, Snapshot, StoreSi
 
 _TASK = "upkeep"
 _REASON = "you"
+_SHOW_S = 0.1  # steps may be as short as a millisecond
 Steps = Callable[..., Iterator[Any]]
 
 
@@ -154,12 +156,15 @@ class StoreUpkeepController(QObject):
         }
         work, args, options = works[name]
         last: object = None
+        shown_s = 0.0
         self._show_running(name, None)
         steps = self._store.steps(work, *args, **options)
         async with aclosing(steps) as found:
             async for step in found:
                 if isinstance(step, Progress):
-                    self._show_running(name, step)
+                    if time.monotonic() - shown_s >= _SHOW_S:
+                        shown_s = time.monotonic()
+                        self._show_running(name, step)
                 else:
                     last = step
         self._card.message.show_notice(upkeep_words.outcome(name, last))
