@@ -1,4 +1,4 @@
-"""The only door between asyncio and the store: one writer, two readers, a thread each."""
+"""The only door between asyncio and the store, over connections with a thread each."""
 
 import asyncio
 import logging
@@ -11,7 +11,7 @@ import apsw
 import apsw.aio
 
 from core import paths
-from core.errors import CoreError, StoreError, StoreMovedError, StoreReadOnlyError
+from core.errors import CoreError, StoreBusyError, StoreError, StoreMovedError, StoreReadOnlyError
 from core.store import creation, damage, moved, recipe
 from core.store.connection import (
     bring_up_to_date,
@@ -58,6 +58,7 @@ class Store:
         """Transactions and steps that were asked of the writer so far, whatever became of them."""
         self._writers: asyncio.Queue[AsyncConnection | None] = asyncio.Queue()
         self._readers: asyncio.Queue[AsyncConnection | None] = asyncio.Queue()
+        self._upkeep: asyncio.Queue[AsyncConnection | None] = asyncio.Queue()
         self._all: list[AsyncConnection] = []
         self._reclaims: set[asyncio.Task[None]] = set()
         self._is_closing = False
@@ -102,8 +103,16 @@ class Store:
         is repeated at once where an index turned out to be damaged.
         """
         self.writes += 1
-        result: T = await self._repeatable(self._writers, _bare, written, work, *args, **kwargs)
-        return result
+        while True:
+            try:
+                result: T = await self._repeatable(
+                    self._writers, _bare, written, work, *args, **kwargs
+                )
+            except StoreBusyError:
+                if self._upkeep.qsize():  # the lock is another program's
+                    raise
+            else:
+                return result
 
     async def steps(
         self,
@@ -111,29 +120,30 @@ class Store:
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> AsyncGenerator[T, None]:
-        """Run a generator of `core` on the writer, one item at a time, and yield what it yields.
+        """Run a generator of `core` on a connection for upkeep, and yield what it yields.
 
-        The generator begins its own transactions and has none open when it yields, so other
-        writes go in between its steps. Cancelling the task interrupts the running statement;
+        The generator begins its own transactions and has none open when it yields, so another
+        may take its turn. Writes go on beside it, and wait as long as it takes where a step of
+        it holds the lock. Cancelling the task interrupts the running statement;
         the generator is then closed, and with it whatever it holds.
 
         Raises:
             StoreMovedError: another file took the store's place in between.
         """
         opened = self._opened
-        running: Iterator[T] = await self._run(self._writers, _bare, work, *args, **kwargs)
+        running: Iterator[T] = await self._run(self._upkeep, _bare, work, *args, **kwargs)
         try:
             while True:
                 self.writes += 1
                 if self._opened != opened:
                     raise StoreMovedError(f"{self.path} was replaced while this was under way")
-                found: T | _End = await self._run(self._writers, _bare, _next_of, running)
+                found: T | _End = await self._run(self._upkeep, _bare, _next_of, running)
                 if isinstance(found, _End):
                     return
                 yield found
         finally:
             if self._opened == opened:
-                await asyncio.shield(self._run(self._writers, _bare, _close_of, running))
+                await asyncio.shield(self._run(self._upkeep, _bare, _close_of, running))
 
     async def load_tokenizer(self, path: Path) -> None:
         """Use a tokenizer that was not there when the store was opened, from now on.
@@ -144,7 +154,7 @@ class Store:
         Raises:
             TokenizerError: it cannot be loaded.
         """
-        for idle, count in ((self._writers, 1), (self._readers, READERS)):
+        for idle, count in self._lendable():
             taken = [await idle.get() for _ in range(count)]
             try:
                 with translated(self.path):
@@ -167,7 +177,7 @@ class Store:
         self._is_closing = True
         if self._reclaims:
             await asyncio.wait(self._reclaims)
-        for idle, count in ((self._readers, READERS), (self._writers, 1)):
+        for idle, count in self._lendable():
             for _ in range(count):
                 await idle.get()
         await self._close_all()
@@ -181,14 +191,20 @@ class Store:
             writer = await self._connect(apsw.SQLITE_OPEN_READWRITE, recipe.WRITER_CACHE, tokenizer)
             await writer.async_run(refuse_newer, writer)
             await writer.async_run(bring_up_to_date, writer)
+            upkeep = await self._connect(apsw.SQLITE_OPEN_READWRITE, recipe.WRITER_CACHE, tokenizer)
         except StoreReadOnlyError as error:  # a newer schema is one
             self._read_only_reason = str(error)
-            writer = await self._connect_reader(tokenizer)
+            writer, upkeep = [await self._connect_reader(tokenizer) for _ in range(2)]
         self._writers.put_nowait(writer)
+        self._upkeep.put_nowait(upkeep)
         for _ in range(READERS):
             self._readers.put_nowait(await self._connect_reader(tokenizer))
         self._files = moved.files_of(self.path)
         self._opened += 1
+
+    def _lendable(self) -> "tuple[tuple[asyncio.Queue[AsyncConnection | None], int], ...]":
+        """Return where connections of each kind are lent from, and how many there are."""
+        return (self._readers, READERS), (self._upkeep, 1), (self._writers, 1)
 
     async def _repeatable(self, *args: Any, **kwargs: Any) -> Any:
         """Do as `_run`; where another file has taken the store's place, on that one."""
@@ -208,7 +224,7 @@ class Store:
             if self._files is not None and moved.is_in_place(self.path, self._files):
                 return  # another call was first
             moved.require_successor(self.path, self._files)
-            for idle, count in ((self._readers, READERS), (self._writers, 1)):
+            for idle, count in self._lendable():
                 for _ in range(count):
                     await idle.get()
             await self._close_all()
@@ -219,7 +235,7 @@ class Store:
                     await self._open(self._tokenizer)
             except CoreError as error:
                 self._lost = error
-                for idle, count in ((self._readers, READERS), (self._writers, 1)):
+                for idle, count in self._lendable():
                     for _ in range(count - idle.qsize()):
                         idle.put_nowait(None)
                 raise
