@@ -16,13 +16,13 @@ from core.errors import CoreError, RefusedError
 from core.history.deletion import delete_sessions, own_key_checks
 from core.history.tombstones import make_key
 from core.store import damage
-from core.store.connection import open_store, transaction
+from core.store.connection import open_reader, open_store, transaction
 from core.store.errors import translated
 from core.upkeep import backup, salvage
 from core.upkeep.pages import Pages
 from core.upkeep_types import Report
 from tests.unit.damage.damaging import PAGE, filled, leaves_of, noise, opened, overwrite, pages_of
-from tests.unit.store.making import library, verify_indexes
+from tests.unit.store.making import library, message, store_messages, verify_indexes
 
 KINDS = ("fts", "leaf", "interior", "header", "no wal or shm", "truncated", "zeroed 64 KB")
 
@@ -214,3 +214,22 @@ def test_stopping_in_the_middle_leaves_everything_as_it_was(tmp_path, monkeypatc
     running.close()
     assert path.read_bytes() == before
     assert sorted(each.name for each in path.parent.iterdir()) == ["state.db"]
+
+
+def test_a_message_whose_text_was_overwritten_is_lost_and_not_garbled(tmp_path):
+    path = filled(tmp_path, 20)
+    with opened(path) as db:
+        store_messages(db, message("long", "the whole text " * 2000))
+    with closing(open_reader(path, tokenizer=None)) as db:
+        page = db.execute(
+            "SELECT pageno FROM dbstat WHERE name = 'messages' AND pagetype = 'overflow'"
+            " ORDER BY path LIMIT 1 OFFSET 2"
+        ).get
+    with path.open("r+b") as file:
+        file.seek((page - 1) * PAGE + 100)
+        file.write(b"other text" * 100)
+    report = salvaged(path)
+    with opened(path) as db:
+        assert db.execute("SELECT count(*) FROM messages").get == 20
+        assert db.execute("SELECT count(*) FROM messages WHERE uid = 'long'").get == 0
+    assert (report.facts["lost_messages"], report.facts["rows_that_disagreed"]) == (1, 1)
