@@ -1,7 +1,7 @@
 """One number for everything a store was given: equal for equal stores, whatever their pages.
 
 What the program derives (indexes, narrow copies, counters) is left out: it is verified and made
-anew on its own.
+anew on its own. So are indexes set aside as damaged: their pages cannot be read.
 """
 
 import hashlib
@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import apsw
 
+from core.store import damage
 from core.types import Progress
 
 DERIVED = ("message_keys", "message_counts", "session_counts", "index_state", "index_queue")
@@ -40,7 +41,11 @@ def _tables(db: apsw.Connection) -> list[tuple[str, bool]]:
         "SELECT name, wr FROM pragma_table_list WHERE schema = 'main' AND type = 'table'"
         " AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name"
     ).fetchall()
-    return [(str(name), bool(keyed)) for name, keyed in found if name not in DERIVED]
+    return [
+        (str(name), bool(keyed))
+        for name, keyed in found
+        if name not in DERIVED and not damage.is_set_aside(str(name))
+    ]
 
 
 def _rows_sql(db: apsw.Connection, table: str, *, is_keyed: bool) -> str:

@@ -14,6 +14,7 @@ from core.store.connection import snapshot, tokenizer_fingerprint, transaction, 
 from core.store.index_state import status_of
 from core.store.indexes import INDEXES
 from core.types import RecallRequest, SearchRequest, SessionFilter
+from core.upkeep import backup
 from tests.unit.damage.damaging import filled, noise, opened, overwrite, pages_of
 from tests.unit.store.making import message, state, verify_indexes
 
@@ -156,6 +157,19 @@ def test_a_second_damage_gets_a_name_of_its_own(path):
         for n in (1, 2):
             with transaction(db):
                 assert damage.set_aside(db, ["messages_fts"], None) == [f"messages_fts_damaged_{n}"]
+
+
+def test_a_store_with_a_damaged_index_set_aside_is_backed_up_and_the_copy_proved(path):
+    """The next compact may be a week away: no snapshot until then would be the greater loss."""
+    ruin(path, "messages_fts")
+    with opened(path) as db:
+        with transaction(db):
+            damage.set_aside(db, ["messages_fts"], tokenizer_fingerprint(db))
+        refill(db)
+        *_, made = backup.make(db, "manual", "command")
+        assert made.problem == ""
+        assert made.messages == 300
+        assert damage.set_aside_names(db) == ("messages_fts_damaged_1",)
 
 
 def test_the_verdict_of_a_check_is_kept(path):
