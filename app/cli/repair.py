@@ -3,11 +3,12 @@
 import argparse
 from typing import Any
 
-from app.cli.arguments import DONE
+from app.cli.arguments import DONE, PARTIAL
 from app.cli.asking import require_yes
 from app.cli.output import Output
 from app.cli.store_access import store_path, writing
 from app.cli.upkeep import report_of, show
+from core.upkeep_types import Report
 
 
 def add_to(commands: Any, shared: argparse.ArgumentParser) -> None:
@@ -29,7 +30,7 @@ def add_to(commands: Any, shared: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, output: Output) -> int:
-    """Repair the indexes, or salvage the store; prints what was done, and what was lost."""
+    """Repair the indexes, or salvage the store; 3 when not all of it could be read."""
     from core.index.tokenizer import locate
     from core.store.errors import translated
     from core.upkeep import repair, salvage
@@ -44,4 +45,9 @@ def run(args: argparse.Namespace, output: Output) -> int:
         with writing(args) as db:
             report = report_of(repair.run(db, "command"), output)
     show(report, output)
-    return DONE
+    return PARTIAL if args.salvage and _is_partial(report) else DONE
+
+
+def _is_partial(report: Report) -> bool:
+    """Tell whether a salvage lost messages, or came back with nothing at all."""
+    return bool(report.facts["lost_messages"]) or not report.facts["messages"]

@@ -248,6 +248,8 @@ def _keep_as_it_is(db: apsw.Connection) -> None:
 
 def _refuse_to_write(db: apsw.Connection) -> None:
     refuse_newer(db)
+    if told := damage.broken(db.filename):
+        raise StoreReadOnlyError(told)
     if not recipe.is_writable(Path(db.filename)):
         raise StoreReadOnlyError(f"{db.filename} or its folder is read-only on this machine")
     if (found := migrations.schema_version(db)) < migrations.NEWEST:

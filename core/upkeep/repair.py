@@ -22,6 +22,9 @@ from core.upkeep_types import Actor, Report
 
 _REASON = "before-repair"
 _SOUND = "nothing is damaged"
+_UNCHANGED = (
+    "Nothing was changed; backscroll repair --salvage reads what can be read into a new store"
+)
 
 
 @dataclass(slots=True)
@@ -51,7 +54,7 @@ def diagnose(db: apsw.Connection) -> Generator[Progress, None, Diagnosis]:
     found = Diagnosis()
     with closing(reader):
         for name in damage.full_text_names(reader):
-            told = yield from beside(reader, partial(_index_problem, name=name), name)
+            told = yield from beside(reader, partial(damage.fault_in, name=name), name)
             if told:
                 found.indexes[name] = told
         found.structural = yield from beside(reader, _table_problem, "the tables")
@@ -71,13 +74,12 @@ def run(db: apsw.Connection, actor: Actor) -> Iterator[Progress | Report]:
     Raises:
         StoreCorruptError: the file itself is damaged; `salvage.run` is for that. Nothing was done.
     """
+    if damage.broken(db.filename):  # nothing can be written into the ledger either
+        raise StoreCorruptError(f"{db.filename} is damaged. {_UNCHANGED}")
     with operations.recorded(db, "repair", {}, actor) as claim:
         found = yield from diagnose(db)
         if found.structural:
-            raise StoreCorruptError(
-                f"{db.filename} is damaged: {found.structural}. Nothing was changed;"
-                " backscroll repair --salvage reads what can be read into a new store"
-            )
+            raise StoreCorruptError(f"{db.filename} is damaged: {found.structural}. {_UNCHANGED}")
         if not found.is_sound:
             claim.receipt["snapshot"] = yield from _kept(db, actor)
             aside = _set_aside(db, found)
@@ -94,10 +96,6 @@ def run(db: apsw.Connection, actor: Actor) -> Iterator[Progress | Report]:
             yield progress
         claim.outcome = _in_words(found, names)
     yield Report(claim.outcome, claim.receipt)
-
-
-def _index_problem(db: apsw.Connection, name: str) -> str:
-    return damage.torn_pages(db, name) or damage.contradictions(db, name)
 
 
 def _table_problem(db: apsw.Connection) -> str:

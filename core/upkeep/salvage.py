@@ -6,6 +6,7 @@ taken from the newest snapshot. What is lost still is told by id and time: other
 
 import json
 import os
+import stat
 from collections.abc import Generator, Iterator
 from contextlib import closing
 from datetime import UTC, datetime
@@ -34,10 +35,9 @@ def preview(path: Path) -> str:
     """Return in words what a salvage would read; no file is opened.
 
     Raises:
-        StoreError: there is no store.
+        StoreError: there is no store, or no file in its place.
     """
-    if not path.exists():
-        raise StoreError(f"{path} is not there: nothing can be read")
+    _require_file(path)
     newest = _snapshot(path)
     beside = "there is no snapshot"
     if newest is not None:
@@ -55,8 +55,10 @@ def run(path: Path, actor: Actor, *, tokenizer: Path | None = None) -> Iterator[
 
     Raises:
         RefusedError: some program has the store open, this one perhaps.
+        StoreError: there is no store, or no file in its place.
         StoreFullError: there is not enough room for the new store.
     """
+    _require_file(path)
     _require_alone(path)
     copying.require_room(path.parent, path.stat().st_size + path.stat().st_size // 4)
     new = path.with_name(f"{path.name}.salvaged-{os.getpid()}")
@@ -110,6 +112,13 @@ def _finished(
             operations.finish(db, claimed, "succeeded", outcome, facts)
         yield from backfill.run_sync(db, new_holder(), now=True)
     yield Report(outcome, {**facts, "kept": str(folder)})
+
+
+def _require_file(path: Path) -> None:
+    if not os.path.lexists(path):
+        raise StoreError(f"{path} is not there: nothing can be read")
+    if not stat.S_ISREG(path.lstat().st_mode):
+        raise StoreError(f"{path} is not a regular file")
 
 
 def _require_alone(path: Path) -> None:

@@ -3,7 +3,9 @@
 import json
 import random
 
-from tests.unit.damage.damaging import PAGE, pages_of
+import pytest
+
+from tests.unit.damage.damaging import PAGE, leaves_of, pages_of
 
 TALK = "\n".join(
     json.dumps(
@@ -68,3 +70,38 @@ def test_a_damaged_file_is_salvaged_only_when_asked(backscroll, tmp_path):
     assert (done.code, done.json["messages"], done.json["lost_messages"]) == (0, 200, 0)
     assert backscroll("search", "kestrel", "--json").json["total_hits"] == 200
     assert next(path.parent.glob("damaged-*/state.db")).read_bytes() == before
+
+
+def test_a_salvage_that_lost_messages_is_partial(backscroll, tmp_path):
+    path = made(backscroll, tmp_path)
+    ruin(path, leaves_of(path, "messages")[2:4])
+    done = backscroll("repair", "--salvage", "--yes", "--json")
+    assert done.json["lost_messages"] > 0
+    assert done.code == 3
+    path.write_bytes(b"")
+    nothing = backscroll("repair", "--salvage", "--yes")
+    assert "nothing could be read" in nothing.out
+    assert nothing.code == 3
+
+
+def test_a_store_that_was_met_damaged_at_its_opening_is_told_the_way_out(backscroll, tmp_path):
+    path = made(backscroll, tmp_path)
+    ruin(path, pages_of(path, "index_state"))
+    refused = backscroll("repair")
+    assert (refused.code, refused.out) == (1, "")
+    assert "store-corrupt: " in refused.err
+    assert "repair --salvage" in refused.err
+    assert "damaged" in backscroll("optimize", "--json").json["error"]["message"]
+
+
+@pytest.mark.parametrize("kind", ["folder", "link"])
+def test_only_a_file_is_salvaged(backscroll, tmp_path, kind):
+    path = made(backscroll, tmp_path)
+    path.rename(tmp_path / "elsewhere")
+    if kind == "folder":
+        path.mkdir()
+    else:
+        path.symlink_to(tmp_path / "elsewhere")
+    refused = backscroll("repair", "--salvage", "--yes")
+    assert (refused.code, refused.err) == (1, f"store: {path} is not a regular file\n")
+    assert list(path.parent.glob("damaged-*")) == []
