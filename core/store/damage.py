@@ -30,7 +30,7 @@ _NAMED = re.compile(r"\b((?:messages|sessions)_fts\w*)")
 _SET_ASIDE = re.compile(r"(?:messages|sessions)_fts\w*_damaged_\d+(?:_\w+)?")
 _SHADOW = re.compile(rf"_(?:{'|'.join(SHADOWS)})$")
 _STALE = re.compile(r"_stale_\d+$")
-_WHOLE = "PRAGMA integrity_check(20)"
+_WHOLE = "PRAGMA integrity_check(100000)"  # pages that belong to nothing fill many lines
 _OF_POSTINGS = "FTS5 table"
 _MOST_TRIES = 5
 
@@ -189,10 +189,19 @@ def contradictions(db: apsw.Connection, name: str) -> str:
     return wrong_in(db, name)
 
 
+def fault_in(db: apsw.Connection, name: str) -> str:
+    """Return what is wrong with the pages or the postings of an index, empty for nothing.
+
+    One that is being dropped by pieces contradicts itself, so of that its pages alone count.
+    """
+    return torn_pages(db, name) or ("" if _STALE.search(name) else contradictions(db, name))
+
+
 def wrong_in(db: apsw.Connection, table: str = "") -> str:
     """Return what SQLite finds wrong in a table, or in all pages of the file; empty for nothing.
 
-    What it says of the postings of full-text indexes counts only where one is asked for.
+    What it says of the postings of full-text indexes counts only where one is asked for. Pages
+    that belong to nothing are no damage: `drop_set_aside` leaves them to the next VACUUM.
     """
     try:
         found = db.execute(f'PRAGMA integrity_check("{table}")' if table else _WHOLE).fetchall()
@@ -200,8 +209,12 @@ def wrong_in(db: apsw.Connection, table: str = "") -> str:
         if isinstance(error, apsw.SQLError) and not is_of_index(error):
             raise
         return str(error)
-    lines = [str(line).replace("\n", " ") for (line,) in found]
-    return next((t for t in lines if t != "ok" and (table or _OF_POSTINGS not in t)), "")
+    lines = [line for (told,) in found for line in str(told).splitlines()]
+    return next((t for t in lines if _is_wrong(t) and (table or _OF_POSTINGS not in t)), "")
+
+
+def _is_wrong(line: str) -> bool:
+    return line != "ok" and not line.startswith("*** in database") and "never used" not in line
 
 
 def full_text_names(db: apsw.Connection) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ import apsw
 
 from core import paths
 from core.index.health import check, derived, remember, verify_index
-from core.store import copying, damage, recipe
+from core.store import copying, damage, leftovers, recipe
 from core.store.connection import tokenizer_fingerprint, transaction
 from core.store.index_state import status_of
 from core.store.indexes import CJK, INDEXES, Index, table_exists
@@ -80,9 +80,13 @@ def _of_copy(path: Path, tokenizer: Path | None) -> Iterator[Progress | Finding]
 
 
 def _pages(db: apsw.Connection) -> Finding:
-    """Check all pages but those of indexes set aside, which are known to be damaged."""
+    """Check all pages but those of indexes set aside, which are known to be damaged.
+
+    While an index is being dropped by pieces SQLite calls it damaged and looks no further, so
+    then, too, it is asked table by table.
+    """
     aside = damage.set_aside_names(db)
-    if aside:
+    if aside or any(leftovers.names(db, index) for index in INDEXES.values()):
         tables = [str(name) for (name,) in db.execute(_TABLES)]
         told = [damage.wrong_in(db, name) for name in tables if not damage.is_set_aside(name)]
     else:

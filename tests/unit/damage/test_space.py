@@ -8,9 +8,10 @@ from types import SimpleNamespace
 import pytest
 
 from core.errors import StoreFullError
-from core.store import copying, damage, holders
-from core.store.connection import transaction
-from core.upkeep import compact, health, optimize, sizes
+from core.store import attachment, copying, damage, holders, leftovers
+from core.store.connection import tokenizer_fingerprint, transaction
+from core.store.indexes import CJK, INDEXES
+from core.upkeep import compact, health, optimize, repair, sizes
 from tests.unit.damage.damaging import filled, leaves_of, noise, opened, overwrite
 from tests.unit.store.making import library, verify_indexes
 
@@ -187,3 +188,36 @@ def test_another_program_that_has_it_open_is_named(path):
     with opened(path):
         assert holders.open_elsewhere(path) == ()
         assert [each.is_us for each in holders.open_elsewhere(path, with_us=True)] == [True]
+
+
+@pytest.mark.parametrize(
+    "work",
+    [lambda db: health.full(db, "you", tokenizer=library()), lambda db: repair.run(db, "you")],
+    ids=["check", "repair"],
+)
+def test_an_index_that_is_being_dropped_is_not_taken_for_damaged(path, monkeypatch, work):
+    monkeypatch.setattr(attachment, "EMPTY_AT_ONCE_BLOCKS", 2)
+    with opened(path) as db:
+        with transaction(db):
+            attachment.rebuild(db, INDEXES[CJK], tokenizer_fingerprint(db))
+        with transaction(db):
+            assert not leftovers.drop_piece(db, f"{CJK}_stale_1", 1)
+        assert damage.contradictions(db, f"{CJK}_stale_1")  # what SQLite itself makes of it
+        report = last(work(db))
+        assert damage.set_aside_names(db) == ()
+        assert report.outcome in ("all 8 checks passed", "nothing is damaged")
+
+
+def test_pages_that_a_killed_compact_left_to_nobody_are_no_damage(path):
+    """It had taken the damaged tables out of the schema, and died before VACUUM did the rest."""
+    with opened(path) as db:
+        with transaction(db):
+            damage.set_aside(db, ["messages_fts"], None)
+        with transaction(db):
+            damage.drop_set_aside(db)
+        (told,) = db.execute("PRAGMA integrity_check").fetchone()
+        assert told.endswith("never used")
+        report = last(health.full(db, "command", tokenizer=library()))
+        assert report.facts["ok"], report.outcome
+        last(compact.run(db, "command"))
+        assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
