@@ -16,7 +16,7 @@ import apsw
 
 from core.errors import StoreError
 from core.history.bodies import incoming
-from core.paths import TOMBSTONE_KEY_NAME
+from core.paths import TOMBSTONE_KEY_NAME, sync_folder
 from core.sources.records import MessageRecord
 
 if TYPE_CHECKING:
@@ -43,7 +43,20 @@ def make_key(profile: Path) -> bytes:
         stream.write(key)
         stream.flush()
         os.fsync(stream.fileno())
+    sync_folder(profile)  # what is deleted with a key that a power cut takes could come back
     return key
+
+
+def key_to_delete_with(db: apsw.Connection) -> bytes:
+    """Return the key of the store's profile, made where nothing was ever deleted.
+
+    Raises:
+        StoreError: it is missing or cut. With a new one, what was deleted before would come back.
+    """
+    profile = Path(db.filename).parent
+    if db.execute("SELECT 1 FROM tombstones LIMIT 1").get is None:
+        return make_key(profile)
+    return read_key(profile)
 
 
 def read_key(profile: Path) -> bytes:

@@ -187,9 +187,10 @@ def empty(
 
     Raises:
         RunningError: it is being emptied already.
-        StoreError: the key that keeps deleted things away is damaged; nothing was deleted.
+        StoreError: the key that keeps deleted things away is damaged, or missing though there
+            was one; nothing was deleted.
     """
-    key = tombstones.make_key(Path(db.filename).parent)
+    key = tombstones.key_to_delete_with(db)
     bounds: dict[str, object] = {"before_ms": before_ms}
     if sessions is not None or messages is not None:
         bounds |= {"sessions": sorted(sessions or ()), "messages": sorted(messages or ())}

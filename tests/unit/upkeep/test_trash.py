@@ -5,7 +5,7 @@ import time
 import pytest
 
 from core import settings
-from core.errors import NotFoundError, RefusedError
+from core.errors import NotFoundError, RefusedError, StoreError
 from core.history.sessions import list_sessions, session_by_ref
 from core.index.health import check
 from core.search.run import search
@@ -390,3 +390,22 @@ def test_a_session_cannot_be_thrown_away_twice_nor_a_message(db):
     with pytest.raises(NotFoundError):
         throw(db, "s")
     assert emptying.is_any(db, 1 << 62)
+
+
+def test_no_second_key_is_made_where_the_first_is_missing(db, tmp_path):
+    """With another key nobody would know any more what was deleted under the first."""
+    for name in ("a", "b"):
+        store_messages(db, message(f"m{name}", "x", session=name))
+    throw(db, "a")
+    empty(db)
+    key = tmp_path / "profile" / "tombstone.key"
+    kept = key.read_bytes()
+    key.unlink()
+    throw(db, "b")
+    with pytest.raises(StoreError, match=r"tombstone\.key is needed"):
+        empty(db)
+    assert not key.exists()
+    assert [item.session for item in trash.contents(db).items] == ["b"]
+    key.write_bytes(kept)
+    store_messages(db, message("ma", "x", session="a"))
+    assert row(db, "a") is None
