@@ -25,8 +25,13 @@ _NOTED_REASON = "its pages are damaged: it is set aside by the next write and fi
 REASONS = (REASON, _NOTED_REASON)
 SHADOWS = ("data", "idx", "content", "docsize", "config")
 
+_NEEDED = tuple(shadow for shadow in SHADOWS if shadow != "content")  # external: the messages
+
 _SIGNS = ("fts5: corrupt", "vtable constructor failed", "missing row", "malformed inverted")
 _NAMED = re.compile(r"\b((?:messages|sessions)_fts\w*)")
+_LOST = re.compile(
+    rf"no such table: (?:main\.)?(?:messages|sessions)_fts\w*_(?:{'|'.join(_NEEDED)})\b"
+)
 _SET_ASIDE = re.compile(r"(?:messages|sessions)_fts\w*_damaged_\d+(?:_\w+)?")
 _SHADOW = re.compile(rf"_(?:{'|'.join(SHADOWS)})$")
 _STALE = re.compile(r"_stale_\d+$")
@@ -43,7 +48,10 @@ def is_of_index(error: apsw.Error) -> bool:
     """Tell whether an error is about what a full-text index holds, and not about the file."""
     if isinstance(error, apsw.CorruptError):
         return getattr(error, "extendedresult", 0) == apsw.SQLITE_CORRUPT_VTAB
-    return isinstance(error, apsw.SQLError) and any(sign in str(error) for sign in _SIGNS)
+    told = str(error)
+    return isinstance(error, apsw.SQLError) and (
+        any(sign in told for sign in _SIGNS) or _LOST.search(told) is not None
+    )
 
 
 def note_met(db: apsw.Connection, error: apsw.Error) -> bool:
@@ -174,9 +182,11 @@ def blamed(db: apsw.Connection, error: apsw.Error) -> tuple[str, ...]:
 
 def torn_pages(db: apsw.Connection, name: str) -> str:
     """Return what is wrong with the pages of an index, empty for nothing."""
-    for shadow in SHADOWS:
+    for shadow in _NEEDED:
         table = f"{name}_{shadow}"
-        if _exists(db, table) and (told := wrong_in(db, table)):
+        if not _exists(db, table):
+            return f"{table} is not there"
+        if told := wrong_in(db, table):
             return told
     return ""
 

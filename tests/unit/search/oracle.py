@@ -126,7 +126,7 @@ class Row:
     """One message: its searchable columns, and what is known of it beside them.
 
     `sessions` show it, the one that owns it first. `is_whole` tells that a tool row is to be
-    read to its end.
+    read to its end, `with_trash` that the trash is asked for.
     """
 
     content: str
@@ -141,6 +141,12 @@ class Row:
     origin: str = ""
     sessions: tuple[Session, ...] = (Session(),)
     is_whole: bool = False
+    with_trash: bool = False
+
+    @property
+    def telling(self) -> tuple[Session, ...]:
+        """The sessions whose names and titles tell of it: not those in the trash."""
+        return tuple(each for each in self.sessions if self.with_trash or not each.is_trashed)
 
     @property
     def role(self) -> str:
@@ -173,7 +179,7 @@ class FieldSpec:
     def _is_true(self, value: str | int | Spec, row: Row) -> bool:
         owner = row.sessions[0]
         if isinstance(value, Spec):
-            return any(value.matches(searchable(session.title)) for session in row.sessions)
+            return any(value.matches(searchable(session.title)) for session in row.telling)
         if isinstance(value, int):
             if row.at_ms is None:
                 return False
@@ -189,7 +195,7 @@ class FieldSpec:
             case "session":
                 return any(
                     session.native_id.startswith(value) or value in session.full_names
-                    for session in row.sessions
+                    for session in row.telling
                 )
             case "tool":
                 return any(sought in lowered(name) for name in (row.tool_name, row.called))

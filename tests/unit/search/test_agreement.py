@@ -51,11 +51,12 @@ def is_asked_for(asked: SearchRequest, row: Row) -> bool:
 
 def meant(asked: SearchRequest, question: Question, rows: dict[str, Row]) -> set[str]:
     is_whole = question.reads_whole or Role.TOOL in asked.roles or "tool" in asked.include
+    with_trash = "trash" in asked.include
     return {
         uid
         for uid, row in rows.items()
         if is_asked_for(asked, row)
-        and question.holds(replace(row, is_whole=True) if is_whole else row)
+        and question.holds(replace(row, is_whole=is_whole or row.is_whole, with_trash=with_trash))
     }
 
 
