@@ -15,8 +15,8 @@ from core.errors import (
     StoreError,
     StoreReadOnlyError,
 )
-from core.store import migrations
-from core.store.connection import open_writer
+from core.store import migrations, recipe
+from core.store.connection import open_writer, transaction
 from core.store.store import READERS, Store
 from tests.unit.store.making import library, path_at, store_at
 
@@ -293,3 +293,74 @@ def test_a_store_in_a_read_only_place_is_read_and_says_so(tmp_path, monkeypatch)
         return await store.read(count)
 
     assert on_store(tmp_path, work) == 0
+
+
+async def taken(steps):
+    return [each async for each in steps]
+
+
+def test_writes_go_on_beside_a_long_step_of_upkeep(tmp_path):
+    started, go_on = threading.Event(), threading.Event()
+
+    def upkeep(db):
+        with transaction(db):
+            put(db, "first")
+        yield 1
+        started.set()
+        assert go_on.wait(10)
+        yield count(db)
+
+    async def work(store):
+        running = asyncio.create_task(taken(store.steps(upkeep)))
+        await asyncio.to_thread(started.wait, 10)
+        await asyncio.wait_for(store.write(put, "second"), 5)
+        go_on.set()
+        return await running
+
+    assert on_store(tmp_path, work) == [1, 2]
+
+
+def test_a_write_waits_as_long_as_our_own_upkeep_holds_the_lock(tmp_path, monkeypatch):
+    short = recipe.Pragma("busy_timeout", 50, 50)
+    assert recipe.RECIPE[0].name == short.name
+    monkeypatch.setattr(recipe, "RECIPE", (short, *recipe.RECIPE[1:]))
+    started = threading.Event()
+
+    def upkeep(db):
+        with transaction(db):
+            started.set()
+            time.sleep(0.5)
+        yield 1
+
+    async def work(store):
+        running = asyncio.create_task(taken(store.steps(upkeep)))
+        await asyncio.to_thread(started.wait, 10)
+        await store.write(put, "a")
+        await running
+        return await store.read(count)
+
+    assert on_store(tmp_path, work) == 1
+
+
+def test_cancelled_upkeep_closes_its_generator_and_frees_the_lock(tmp_path):
+    closed = []
+
+    def upkeep(db):
+        try:
+            yield 1
+            with transaction(db):
+                put(db, "never")
+                endless(db)
+            yield 2
+        finally:
+            closed.append(db.in_transaction)
+
+    async def work(store):
+        running = asyncio.create_task(taken(store.steps(upkeep)))
+        await asyncio.sleep(0.2)
+        await cancelled(running)
+        await store.write(put, "a")
+        return await store.read(count), [each async for each in store.steps(lambda db: iter([3]))]
+
+    assert on_store(tmp_path, work) == (1, [3])
+    assert closed == [False]
