@@ -23,7 +23,15 @@ TEXT_BYTES = (
 )
 """SQL for how many bytes of text a message m has; no text is read for it."""
 
+ROW_WEIGHT = 256
+"""What deleting a message costs beside its text, as bytes of text that cost as much."""
+
 _AMONG = "IN (SELECT value FROM json_each(?))"
+_PLACES = (
+    f"SELECT p.message_id, p.seq, {ROW_WEIGHT} + {TEXT_BYTES.format(m='m')} AS weight"
+    " FROM message_placements AS p CROSS JOIN messages AS m ON m.id = p.message_id"
+    " WHERE p.session_id = ?"
+)
 
 
 class Deleted(NamedTuple):
@@ -35,6 +43,15 @@ class Deleted(NamedTuple):
     def plus(self, other: "Deleted") -> "Deleted":
         """Return both together."""
         return Deleted(self.messages + other.messages, self.bytes + other.bytes)
+
+
+class Part(NamedTuple):
+    """What `go_on` deleted: bodies, the places of them, the weight; whether nothing is left."""
+
+    deleted: Deleted
+    places: int
+    weight: int
+    is_gone: bool
 
 
 @contextmanager
@@ -86,28 +103,48 @@ def begin(db: apsw.Connection, session_id: int, key: bytes) -> None:
     )
 
 
-def go_on(db: apsw.Connection, session_id: int, count: int) -> tuple[Deleted, bool]:
-    """Delete at most `count` places of a session that `begin` saw, and with the last the row.
+def weight(db: apsw.Connection, session_id: int) -> int:
+    """Return what deleting a session costs, in bytes; reads the head of each of its messages."""
+    return ROW_WEIGHT + int(
+        db.execute(f"SELECT coalesce(sum(weight), 0) FROM ({_PLACES})", (session_id,)).get
+    )
 
-    In the caller's transaction, within `own_key_checks`.
 
-    Returns:
-        What was deleted, and whether the session is gone now.
+def message_weights(db: apsw.Connection, message_ids: Collection[int]) -> dict[int, int]:
+    """Return what deleting each of some messages costs, in bytes."""
+    rows: Iterable[tuple[int, int]] = db.execute(
+        f"SELECT m.id, {ROW_WEIGHT} + {TEXT_BYTES.format(m='m')} FROM json_each(?) AS j"
+        " CROSS JOIN messages AS m ON m.id = j.value",
+        (_listed(message_ids),),
+    )
+    return dict(rows)
+
+
+def go_on(db: apsw.Connection, session_id: int, most: int, limit: int) -> Part:
+    """Delete the last places of a session that `begin` saw, and with the first the row.
+
+    At most `most` places, and no more than weigh `limit` bytes but for a single one. In the
+    caller's transaction, within `own_key_checks`.
     """
-    held: list[Any] = db.execute(
-        "SELECT message_id, seq FROM message_placements WHERE session_id = ?"
-        " ORDER BY seq DESC, message_id DESC LIMIT ?",
-        (session_id, count),
-    ).fetchall()
+    rows = db.execute(
+        f"{_PLACES} ORDER BY p.seq DESC, p.message_id DESC LIMIT ?", (session_id, most + 1)
+    )
+    found: list[Any] = rows.fetchall()
+    held, weighed, is_gone = list[tuple[int, int]](), 0, True
+    for message, seq, each in found:
+        if len(held) == most or (held and weighed + each > limit):
+            is_gone = False
+            break
+        held.append((message, seq))
+        weighed += each
     db.executemany(
         "DELETE FROM message_placements WHERE session_id = ? AND seq = ? AND message_id = ?",
         [(session_id, seq, message) for message, seq in held],
     )
     deleted = _release(db, [message for message, _ in held])
-    if len(held) == count:
-        return deleted, False
-    _delete_empty(db, _listed([session_id]))
-    return deleted, True
+    if is_gone:
+        _delete_empty(db, _listed([session_id]))
+    return Part(deleted, len(held), weighed, is_gone)
 
 
 def half_deleted(db: apsw.Connection) -> list[int]:

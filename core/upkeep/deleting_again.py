@@ -49,17 +49,16 @@ def delete_again(db: apsw.Connection, key: bytes) -> Iterator[Progress]:
         return
     sessions, messages = _named(db, key, buried)
     done, total = 0, len(sessions) + len(messages)
-    with deletion.own_key_checks(db):
-        for rows, delete in (
-            (messages, deletion.delete_messages),
-            (sessions, deletion.delete_sessions),
-        ):
-            for start in range(0, len(rows), _AT_ONCE):
-                with transaction(db):
-                    deleted = delete(db, rows[start : start + _AT_ONCE], key)
-                    erasure.add(db, deleted.messages, deleted.bytes)
-                done += len(rows[start : start + _AT_ONCE])
-                yield Progress(done, total, "rows", "deleting again", deleted.messages)
+    for rows, delete in (
+        (messages, deletion.delete_messages),
+        (sessions, deletion.delete_sessions),
+    ):
+        for start in range(0, len(rows), _AT_ONCE):
+            with deletion.own_key_checks(db), transaction(db):
+                deleted = delete(db, rows[start : start + _AT_ONCE], key)
+                erasure.add(db, deleted.messages, deleted.bytes)
+            done += len(rows[start : start + _AT_ONCE])
+            yield Progress(done, total, "rows", "deleting again", deleted.messages)
 
 
 def _named(

@@ -3,6 +3,8 @@
 import json
 import time
 from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import apsw
@@ -17,7 +19,8 @@ from core.upkeep.wording import counted
 AIM_S = 0.05
 """How long a batch should hold the write lock."""
 
-_FIRST, _SMALLEST, _LARGEST = 200, 50, 2_000  # places of messages in a batch
+_FIRST, _SMALLEST, _LARGEST = 100_000, 20_000, 2_000_000  # bytes that a batch weighs
+_MOST_PLACES, _MOST_SESSIONS = 2_000, 100  # in a batch
 _AMONG = "IN (SELECT value FROM json_each(?))"
 
 
@@ -45,7 +48,7 @@ class Emptying:
         messages: Collection[int] | None,
     ) -> None:
         self._db, self._key = db, key
-        self._limit = _FIRST
+        self._limit, self._cost_s = _FIRST, AIM_S / _FIRST
         self._deleted = Deleted()
         self._sessions = self._singles = 0
         self._done = 0
@@ -61,11 +64,11 @@ class Emptying:
         for session_id in self._unfinished:
             yield from self._part_by_part(session_id)
         while self._waiting:
-            if self._waiting[-1][1] > self._limit:
+            if chosen := self._light_enough():
+                yield self._some_sessions(chosen)
+            else:
                 session_id, _ = self._waiting.pop()
                 yield from self._large(session_id)
-            else:
-                yield self._some_sessions()
         while self._waiting_messages:
             yield self._some_messages()
 
@@ -115,17 +118,32 @@ class Emptying:
         )
         return [row for (row,) in rows]
 
-    def _some_sessions(self) -> Progress:
-        chosen, places = list[int](), 0
-        while self._waiting and places + self._waiting[-1][1] <= self._limit and len(chosen) < 100:
-            session_id, count = self._waiting.pop()
-            chosen.append(session_id)
+    def _light_enough(self) -> list[tuple[int, int, int]]:
+        """Take sessions that one batch can delete, with the places and the weight of each.
+
+        None where the next is too large for one.
+        """
+        chosen, places, weighed = list[tuple[int, int, int]](), 0, 0
+        while self._waiting and len(chosen) < _MOST_SESSIONS:
+            session_id, count = self._waiting[-1]
             places += count
-        with _Timed(self), deletion.own_key_checks(self._db), transaction(self._db):
-            still = self._still_trashed(chosen)
+            if places > _MOST_PLACES:
+                break
+            weight = deletion.weight(self._db, session_id)
+            weighed += weight
+            if weighed > self._limit:
+                break
+            chosen.append((session_id, count, weight))
+            self._waiting.pop()
+        return chosen
+
+    def _some_sessions(self, chosen: list[tuple[int, int, int]]) -> Progress:
+        with self._batch() as batch:
+            still = self._still_trashed([session_id for session_id, _, _ in chosen])
             self._note(deletion.delete_sessions(self._db, still, self._key))
+            batch.weight = sum(weight for _, _, weight in chosen)
         self._sessions += len(still)
-        return self._progress(places)
+        return self._progress(sum(count for _, count, _ in chosen))
 
     def _large(self, session_id: int) -> Iterator[Progress]:
         with transaction(self._db):
@@ -137,21 +155,29 @@ class Emptying:
     def _part_by_part(self, session_id: int) -> Iterator[Progress]:
         is_gone = False
         while not is_gone:
-            limit = self._limit
-            with _Timed(self), deletion.own_key_checks(self._db), transaction(self._db):
-                deleted, is_gone = deletion.go_on(self._db, session_id, limit)
-                self._note(deleted)
-            yield self._progress(min(limit, max(self._total - self._done, 0)))
+            with self._batch() as batch:
+                part = deletion.go_on(self._db, session_id, _MOST_PLACES, self._limit)
+                self._note(part.deleted)
+                batch.weight = part.weight
+            is_gone = part.is_gone
+            yield self._progress(min(part.places, max(self._total - self._done, 0)))
         self._sessions += 1
 
     def _some_messages(self) -> Progress:
-        count = min(self._limit, len(self._waiting_messages))
-        chosen = [self._waiting_messages.pop() for _ in range(count)]
-        with _Timed(self), deletion.own_key_checks(self._db), transaction(self._db):
+        weights = deletion.message_weights(self._db, self._waiting_messages[-_MOST_PLACES:])
+        chosen, weighed = list[int](), 0
+        while self._waiting_messages and len(chosen) < _MOST_PLACES:
+            weight = weights.get(self._waiting_messages[-1], 0)
+            if chosen and weighed + weight > self._limit:
+                break
+            chosen.append(self._waiting_messages.pop())
+            weighed += weight
+        with self._batch() as batch:
             still = self._still_trashed_messages(chosen)
             self._note(deletion.delete_messages(self._db, still, self._key))
+            batch.weight = weighed
         self._singles += len(still)
-        return self._progress(count)
+        return self._progress(len(chosen))
 
     def _still_trashed(self, chosen: list[int]) -> list[int]:
         """Return those that nobody brought back meanwhile; asked within the transaction."""
@@ -178,20 +204,32 @@ class Emptying:
         self._done += places
         return Progress(self._done, self._total, "messages", "deleting", self._deleted.messages)
 
-    def adapt(self, elapsed_s: float) -> None:
-        """Make the next batch as large as the time of the last allows."""
-        factor = min(2.0, max(0.25, AIM_S / max(elapsed_s, 0.001)))
-        self._limit = int(min(_LARGEST, max(_SMALLEST, self._limit * factor)))
+    @contextmanager
+    def _batch(self) -> Iterator["_Batch"]:
+        """Run the block in a transaction, and let its time tell how large the next may be."""
+        batch, began = _Batch(), time.monotonic()
+        with deletion.own_key_checks(self._db), transaction(self._db):
+            yield batch
+        self._adapt(batch.weight, time.monotonic() - began)
+
+    def _adapt(self, weight: int, elapsed_s: float) -> None:
+        """Make the next batch as large as what a byte cost lately allows.
+
+        By the average of some batches: one in which an index merges takes several times as long
+        as the next, and says little of it.
+        """
+        if weight < self._limit // 4:
+            return  # what every transaction costs would be taken for the cost of its bytes
+        cost_s = min(elapsed_s / weight, _MOST_CHANGE * self._cost_s)
+        self._cost_s += _BELIEVED * (cost_s - self._cost_s)
+        self._limit = int(min(_LARGEST, max(_SMALLEST, AIM_S / self._cost_s)))
 
 
-class _Timed:
-    """Measures a batch and lets the next one be larger or smaller for it."""
+_BELIEVED, _MOST_CHANGE = 0.25, 3.0
 
-    def __init__(self, run: Emptying) -> None:
-        self._run = run
 
-    def __enter__(self) -> None:
-        self._began = time.monotonic()
+@dataclass(slots=True)
+class _Batch:
+    """What one transaction deletes: the weight of it, once that is known."""
 
-    def __exit__(self, *_: object) -> None:
-        self._run.adapt(time.monotonic() - self._began)
+    weight: int = 0

@@ -409,3 +409,37 @@ def test_no_second_key_is_made_where_the_first_is_missing(db, tmp_path):
     key.write_bytes(kept)
     store_messages(db, message("ma", "x", session="a"))
     assert row(db, "a") is None
+
+
+def test_deleting_reads_no_table_from_end_to_end(db):
+    store_talk(db)
+    with transaction(db):
+        trash.trash_session(db, row(db, "s"), "you")
+        trash.trash_message(db, uid_row(db, "o1"), "you")
+    noted = []
+
+    def note(cursor, sql, bindings):
+        if sql.startswith(("SELECT", "DELETE", "UPDATE")):
+            plan = cursor.connection.execute(f"EXPLAIN QUERY PLAN {sql}", bindings)
+            noted.extend((sql, step) for *_, step in plan)
+        return True
+
+    db.exec_trace = note
+    try:
+        assert empty(db).facts["messages"] == 4
+    finally:
+        db.exec_trace = None
+    assert any(sql.startswith("DELETE FROM messages") for sql, _ in noted)
+    large = ("messages", "message_placements", "message_keys", "m", "p", "k")
+    assert [step for _, step in noted if step.startswith(tuple(f"SCAN {t}" for t in large))] == []
+
+
+def test_an_emptying_that_waits_between_batches_leaves_the_checks_of_keys_on(db):
+    store_talk(db)
+    with transaction(db):
+        trash.trash_sessions(db, [row(db, "s"), row(db, "other")], "you")
+    steps = 0
+    for _ in trash.empty(db, "you"):
+        assert db.pragma("foreign_keys") == 1
+        steps += 1
+    assert steps > 1
