@@ -25,12 +25,13 @@ def run(args: argparse.Namespace, output: Output) -> int:
     from core.index.health import last_checks, status
     from core.store import holders
     from core.upkeep.schedule import jobs
-    from core.upkeep.sizes import sizes
+    from core.upkeep.sizes import sizes, sizes_at_once
 
     with reading(args) as db:
         found = status(db, store_path(args))
         scheduled = jobs(db)
-        told = Told(sizes(db), last_checks(db), holders.open_elsewhere(store_path(args)))
+        found_sizes = sizes(db) if output.as_json else sizes_at_once(db)
+        told = Told(found_sizes, last_checks(db), holders.open_elsewhere(store_path(args)))
     if output.as_json:
         output.document(as_json(found, scheduled) | told.as_json())
     else:

@@ -97,6 +97,7 @@ class StoreUpkeepController(QObject):
         try:
             self._beside = await asyncio.to_thread(_beside, self._store.path)
             self._erasure = await self._store.read(erasure.waiting)
+            self.changed.emit()  # the sizes read every page of the store
             self._sizes = await self._store.read(sizes)
         except CoreError as error:
             self._card.message.show_notice(describe(error))

@@ -221,3 +221,24 @@ def test_pages_that_a_killed_compact_left_to_nobody_are_no_damage(path):
         assert report.facts["ok"], report.outcome
         last(compact.run(db, "command"))
         assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+
+
+def test_sizes_are_read_anew_when_the_store_changed_and_only_then(path):
+    with opened(path) as db:
+        first, walked = sizes.sizes(db), []
+
+        def note(_cursor, sql, _bindings):
+            walked.extend(["walk"] if "dbstat" in sql else [])
+            return True
+
+        db.exec_trace = note
+        assert sizes.sizes(db).parts == first.parts
+        at_once = sizes.sizes_at_once(db)
+        assert walked == []
+        assert at_once.parts == {}
+        assert at_once.compact_needs_bytes == first.compact_needs_bytes
+        with transaction(db):
+            db.execute("CREATE TABLE more(text)")
+            db.execute("INSERT INTO more VALUES (randomblob(1000000))")
+        assert sizes.sizes(db).parts["more"] > 1_000_000
+        assert walked == ["walk"]
