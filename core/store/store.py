@@ -50,7 +50,7 @@ class Store:
         self.path = path
         self._read_only_reason: str | None = None
         self._tokenizer: Path | None = None
-        self._reopening = asyncio.Lock()
+        self._reopening, self._taking = asyncio.Lock(), asyncio.Lock()
         self._opened = 0
         self._files: moved.Files | None = None
         self._lost: CoreError | None = None
@@ -60,7 +60,7 @@ class Store:
         self._readers: asyncio.Queue[AsyncConnection | None] = asyncio.Queue()
         self._upkeep: asyncio.Queue[AsyncConnection | None] = asyncio.Queue()
         self._all: list[AsyncConnection] = []
-        self._reclaims: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
         self._is_closing = False
 
     @classmethod
@@ -154,18 +154,22 @@ class Store:
         Raises:
             TokenizerError: it cannot be loaded.
         """
-        for idle, count in self._lendable():
-            taken = [await idle.get() for _ in range(count)]
-            try:
-                with translated(self.path):
-                    for db in filter(None, taken):
-                        await asyncio.shield(db.async_run(take_tokenizer, db, path))
-            finally:
-                for each in taken:
-                    idle.put_nowait(each)
+        await self._to_its_end(self._load_tokenizer(path))
         self._tokenizer = path
         if self._read_only_reason is None:
             await self._run(self._writers, _bare, bring_up_to_date)
+
+    async def _load_tokenizer(self, path: Path) -> None:
+        for idle, count in self._lendable():
+            async with self._taking:
+                taken = [await idle.get() for _ in range(count)]
+            try:
+                with translated(self.path):
+                    for db in filter(None, taken):
+                        await db.async_run(take_tokenizer, db, path)
+            finally:
+                for each in taken:
+                    idle.put_nowait(each)
 
     @property
     def is_reading(self) -> bool:
@@ -175,11 +179,9 @@ class Store:
     async def close(self) -> None:
         """Let what runs come to its end, then close every connection; nothing can start."""
         self._is_closing = True
-        if self._reclaims:
-            await asyncio.wait(self._reclaims)
-        for idle, count in self._lendable():
-            for _ in range(count):
-                await idle.get()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+        await self._take_all()
         await self._close_all()
 
     async def _open(self, tokenizer: Path | None) -> None:
@@ -206,12 +208,23 @@ class Store:
         """Return where connections of each kind are lent from, and how many there are."""
         return (self._readers, READERS), (self._upkeep, 1), (self._writers, 1)
 
+    async def _take_all(self) -> None:
+        """Wait until nobody uses any connection; nobody is lent one from then on."""
+        async with self._taking:  # two that each held a part would wait for each other for ever
+            for idle, count in self._lendable():
+                for _ in range(count):
+                    await idle.get()
+
+    async def _to_its_end(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do `work`, which goes on when whoever waits for it is cancelled: it holds connections."""
+        await asyncio.shield(self._later(work))
+
     async def _repeatable(self, *args: Any, **kwargs: Any) -> Any:
         """Do as `_run`; where another file has taken the store's place, on that one."""
         try:
             return await self._run(*args, **kwargs)
         except StoreMovedError:
-            await self._reopen()
+            await self._to_its_end(self._reopen())
         return await self._run(*args, **kwargs)
 
     async def _reopen(self) -> None:
@@ -224,9 +237,7 @@ class Store:
             if self._files is not None and moved.is_in_place(self.path, self._files):
                 return  # another call was first
             moved.require_successor(self.path, self._files)
-            for idle, count in self._lendable():
-                for _ in range(count):
-                    await idle.get()
+            await self._take_all()
             await self._close_all()
             try:
                 with translated(self.path):
@@ -294,10 +305,11 @@ class Store:
     ) -> None:
         self._later(_reclaim(idle, db))
 
-    def _later(self, work: Coroutine[Any, Any, None]) -> None:
+    def _later(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)
-        self._reclaims.add(task)
-        task.add_done_callback(self._reclaims.discard)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
 
     async def _close_all(self) -> None:
         while self._all:

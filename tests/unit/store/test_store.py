@@ -364,3 +364,48 @@ def test_cancelled_upkeep_closes_its_generator_and_frees_the_lock(tmp_path):
 
     assert on_store(tmp_path, work) == (1, [3])
     assert closed == [False]
+
+
+def test_a_cancelled_load_of_the_tokenizer_leaves_every_connection_to_lend(tmp_path):
+    async def work(store):
+        loop, started = asyncio.get_running_loop(), asyncio.Event()
+
+        def slowly(_db):
+            loop.call_soon_threadsafe(started.set)
+            time.sleep(0.3)
+
+        reading = asyncio.create_task(store.read(slowly))
+        await started.wait()
+        loading = asyncio.create_task(store.load_tokenizer(library()))
+        await asyncio.sleep(0.05)  # it has one reader, and waits for the other
+        await cancelled(loading)
+        await reading
+        both = asyncio.gather(*(store.read(lambda _db: time.sleep(0.1)) for _ in range(READERS)))
+        await asyncio.wait_for(both, 5)
+        return await store.write(lambda db: put(db, "a"))
+
+    on_store(tmp_path, work)
+
+
+def test_closing_beside_a_load_of_the_tokenizer_ends(tmp_path):
+    """Each would hold one reader, and wait for the one that the other has."""
+
+    async def work(store):
+        loop, started = asyncio.get_running_loop(), asyncio.Event()
+
+        def slowly(_db):
+            loop.call_soon_threadsafe(started.set)
+            time.sleep(0.2)
+
+        reading = [asyncio.create_task(store.read(slowly)) for _ in range(READERS)]
+        await started.wait()
+        loading = asyncio.create_task(store.load_tokenizer(library()))
+        await asyncio.sleep(0)
+        await asyncio.wait_for(store.close(), 10)
+        await asyncio.gather(*reading)
+        await asyncio.wait([loading])
+
+    async def run():
+        await work(await Store.open(tmp_path / "profile", tokenizer=None))
+
+    asyncio.run(asyncio.wait_for(run(), 60))
