@@ -299,17 +299,26 @@ def _end(db: apsw.Connection, claim: Claim, state: OperationState, outcome: str)
 def persistently(db: apsw.Connection, work: Callable[[], object]) -> None:
     """Do `work` in a transaction, and wait for others longer than a connection does by itself.
 
-    For the end of what was claimed: who compacts the store holds its lock for half a minute.
+    For the end of what was claimed: who compacts the store holds its lock for half a minute, and
+    what was cancelled is interrupted until it has ended: by SQLite, and by APSW at any thousandth
+    step of a statement with an exception that is no `Exception`, which is raised after the work.
     """
+    stopped: BaseException | None = None
     for left in reversed(range(_TRIES)):
         try:
             with transaction(db):
                 work()
-        except apsw.BusyError:
+        except (apsw.BusyError, apsw.InterruptError):
             if not left:
                 raise
+        except BaseException as error:
+            if isinstance(error, Exception) or not left:
+                raise
+            stopped = error
         else:
-            return
+            break
+    if stopped is not None:
+        raise stopped
 
 
 def _now(given: int | None) -> int:

@@ -143,6 +143,28 @@ def test_what_ends_it_early_stands_in_the_ledger(db, error, outcome):
     assert told.receipt == {"bytes": 3}
 
 
+class Cancelled(BaseException):
+    """As APSW raises it (`apsw.aio`)."""
+
+
+@pytest.mark.parametrize("kind", [apsw.InterruptError, Cancelled])
+def test_the_end_of_what_is_cancelled_is_kept_though_it_is_interrupted_too(db, monkeypatch, kind):
+    """Whoever cancels interrupts the connection until nothing runs on it any more."""
+    finish, interrupted = operations.finish, iter([True, True])
+
+    def interrupt(*args):
+        if next(interrupted, False):
+            raise kind("again")
+        return finish(*args)
+
+    monkeypatch.setattr(operations, "finish", interrupt)
+    recorded = operations.recorded(db, "backup", {}, "you")
+    with pytest.raises(kind), recorded:
+        raise kind("first")
+    (told,) = operations.listing(db)
+    assert (told.state, told.outcome) == ("failed", "stopped before its end")
+
+
 def test_the_same_action_is_not_started_twice_but_another_is(db):
     with operations.recorded(db, "purge", {"a": 1, "b": 2}, "you"):
         with (
