@@ -203,6 +203,8 @@ def run_scheduled(db: apsw.Connection, actor: Actor) -> Iterator[Progress | Repo
             " messages: look at backscroll retention preview and apply it yourself"
         )
     if reason:
+        with transaction(db):
+            clock.observe(db)  # a doubt begins here, if nowhere else, and ends a day later
         yield Report(reason, {"sessions": 0, "skipped": reason})
     elif not found.sessions:
         with transaction(db):

@@ -16,6 +16,7 @@ from core.history import derived_titles, tombstones
 from core.history.bodies import VISIBLE
 from core.history.sessions import sessions_by_id
 from core.store import clock
+from core.store.connection import transaction
 from core.types import MessageState, Origin, Progress, Role
 from core.upkeep import emptying, operations
 from core.upkeep.trashed import IN_TRASH
@@ -212,6 +213,8 @@ def expire(db: apsw.Connection, actor: Actor) -> Iterator[Progress | Report]:
     """
     now = clock.now_ms()
     if doubt := clock.doubt(db, now):
+        with transaction(db):
+            clock.observe(db, now)  # from now on the day counts after which it is believed
         raise RefusedError(doubt)
     before_ms = now - settings.read(db, settings.TRASH_DAYS) * clock.DAY_MS
     if not emptying.is_any(db, before_ms):

@@ -302,6 +302,18 @@ def test_a_leap_is_believed_after_a_day(db):
     ]  # fmt: skip
 
 
+def test_a_leap_that_the_schedule_alone_sees_is_believed_after_a_day(db, now, monkeypatch):
+    monkeypatch.setattr(clock, "_uptime", lambda: ("", 0))
+    with transaction(db):
+        retention.set_rule(db, RetentionRule(90))
+    told = []
+    for days in (20, 20.5, 21):
+        now(NOW + round(days * DAY))
+        *_, report = retention.run_scheduled(db, "schedule")
+        told.append("skipped" in report.facts)
+    assert told == [True, True, False]
+
+
 def test_time_that_the_machine_was_up_is_no_leap(db, monkeypatch):
     monkeypatch.setattr(clock, "_uptime", lambda: ("a boot", 0))
     with transaction(db):

@@ -368,6 +368,21 @@ def test_only_what_was_there_for_long_expires(db, monkeypatch):
         list(trash.expire(db, "schedule"))
 
 
+def test_a_clock_that_stays_ahead_is_believed_after_a_day(db, monkeypatch):
+    """A machine that was off for a week has a clock that leapt; nothing else may observe it."""
+    store_messages(db, message("m", "x", session="a"))
+    throw(db, "a")
+    later = time.time_ns() // 1_000_000 + 20 * clock.DAY_MS
+    monkeypatch.setattr(clock, "_uptime", lambda: ("another run of the machine", 0))
+    monkeypatch.setattr(clock, "now_ms", lambda: later)
+    for _ in range(2):
+        with pytest.raises(RefusedError, match="The clock"):
+            list(trash.expire(db, "schedule"))
+    monkeypatch.setattr(clock, "now_ms", lambda: later + clock.DAY_MS)
+    *_, report = trash.expire(db, "schedule")
+    assert report.facts["sessions"] == 1
+
+
 def test_contents_are_counted_and_shown_with_when_they_go(db):
     store_messages(
         db, message("m", "four"), message("n", "seven77"), message("o", "x", session="t")
