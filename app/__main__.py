@@ -12,9 +12,10 @@ _INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code (CLI.md): 0, 1, 2, 3, or 130 after Ctrl+C."""
-    args = parse(sys.argv[1:] if arguments is None else arguments)
-    output = standard(as_json=args.json, quiet=args.quiet)
+    output = standard(as_json=False, quiet=False)
     try:
+        args = parse(sys.argv[1:] if arguments is None else arguments)
+        output = standard(as_json=args.json, quiet=args.quiet)
         if args.run is None:
             return _open_window(args.data_dir, args.profile)
         code: int = args.run(args, output)

@@ -1,6 +1,7 @@
 """`backscroll backfill`: bring the indexes to completeness, or stop and let go on."""
 
 import argparse
+from contextlib import closing
 from typing import Any
 
 from app.cli.arguments import DONE, PARTIAL
@@ -35,11 +36,13 @@ def run(args: argparse.Namespace, output: Output) -> int:
             with transaction(db):
                 backfill.set_paused(db, args.pause, args.index)
         if not args.pause:
-            for step in indexing.complete(db, names, now=args.now, actor="command"):
-                if isinstance(step, Report):
-                    outcome = step.outcome
-                else:
-                    output.progress(_progress_words(step))
+            steps: Any = indexing.complete(db, names, now=args.now, actor="command")
+            with closing(steps):  # a generator: Ctrl+C ends it before the store is closed
+                for step in steps:
+                    if isinstance(step, Report):
+                        outcome = step.outcome
+                    else:
+                        output.progress(_progress_words(step))
             output.progress_done()
         paused = backfill.is_paused(db, args.index)
         found = [status for status in state.statuses(db) if status.name in names]

@@ -2,8 +2,9 @@
 
 import argparse
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from app.cli import words
 from app.cli.arguments import DONE, FAILED
@@ -101,11 +102,12 @@ def document(snapshot: Snapshot) -> dict[str, object]:
 
 
 def _last(steps: Iterator[Progress | Snapshot], output: Output) -> Snapshot:
-    for found in steps:
-        if isinstance(found, Snapshot):
-            output.progress_done()
-            return found
-        output.progress(in_words(found))
+    with closing(cast(Any, steps)):  # a generator: Ctrl+C ends it before the store is closed
+        for found in steps:
+            if isinstance(found, Snapshot):
+                output.progress_done()
+                return found
+            output.progress(in_words(found))
     raise AssertionError("a snapshot always comes last")
 
 

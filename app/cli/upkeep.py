@@ -1,6 +1,8 @@
 """Running long upkeep from a command: its progress, and the report at its end."""
 
 from collections.abc import Iterator
+from contextlib import closing
+from typing import Any, cast
 
 from app.cli.output import Output
 from core.types import Progress
@@ -8,13 +10,17 @@ from core.upkeep_types import Report
 
 
 def report_of(steps: Iterator[Progress | Report], output: Output) -> Report:
-    """Run upkeep to its end, show how far it is, and return what it reports."""
+    """Run upkeep to its end, show how far it is, and return what it reports.
+
+    Stopped with Ctrl+C it has put its own things away when this is left.
+    """
     report = Report("nothing was to be done")
-    for found in steps:
-        if isinstance(found, Report):
-            report = found
-        else:
-            output.progress(in_words(found))
+    with closing(cast(Any, steps)):  # a generator
+        for found in steps:
+            if isinstance(found, Report):
+                report = found
+            else:
+                output.progress(in_words(found))
     output.progress_done()
     return report
 

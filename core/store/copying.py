@@ -128,23 +128,24 @@ def _copied(source: apsw.Connection, target: Path, *, is_lasting: bool) -> Itera
 def _last_step(backup: apsw.Backup) -> Iterator[Progress]:
     """Take the last step in a thread: it waits until the disk has all of the copy."""
     failed: list[apsw.Error] = []
+    ended = threading.Event()  # a join that Ctrl+C interrupts takes the thread for ended
 
     def step() -> None:
         try:
             backup.step(STEP_PAGES)
         except apsw.Error as error:
             failed.append(error)
+        finally:
+            ended.set()
 
-    thread = threading.Thread(target=step, name="last step of a copy")
-    thread.start()
+    threading.Thread(target=step, name="last step of a copy").start()
     waited = 0
     try:
-        while thread.is_alive():
-            thread.join(_LOOK_S)
+        while not ended.wait(_LOOK_S):
             waited += 1
             yield Progress(waited, None, "steps", "writing to disk")
     finally:
-        thread.join()
+        ended.wait()
     if failed:
         raise failed[0]
 

@@ -25,25 +25,29 @@ def beside(
     running.start()
     looked = 0
     try:
-        while running.is_alive():
-            running.join(_LOOK_S)
+        while not running.ended.wait(_LOOK_S):
             looked += 1
             yield Progress(looked, None, "steps", what)
     finally:
-        while running.is_alive():
+        while not running.ended.is_set():
             db.interrupt()
-            running.join(_LOOK_S)
+            running.ended.wait(_LOOK_S)
     if running.failed is not None:
         raise running.failed
     return running.found[0]
 
 
 class _Running(threading.Thread, Generic[T]):
-    """Holds what came of the work: `found`, or `failed`."""
+    """Holds what came of the work: `found`, or `failed`.
+
+    `ended` tells when it is over, since a `join` that Ctrl+C interrupts takes the thread for
+    ended while it still runs (CPython before 3.13, bpo-45274).
+    """
 
     def __init__(self, db: apsw.Connection, work: Callable[[apsw.Connection], T]) -> None:
         super().__init__(name="upkeep", daemon=True)
         self._db, self._work = db, work
+        self.ended = threading.Event()
         self.found: list[T] = []
         self.failed: CoreError | apsw.Error | None = None
 
@@ -53,3 +57,5 @@ class _Running(threading.Thread, Generic[T]):
             self.found.append(self._work(self._db))
         except (CoreError, apsw.Error) as error:
             self.failed = error
+        finally:
+            self.ended.set()
