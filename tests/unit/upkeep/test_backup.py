@@ -144,9 +144,9 @@ def test_given_up_at_any_step_it_leaves_nothing_or_a_snapshot_without_proof(db, 
     while True:
         making = backup.make(db, "manual", "command")
         for _ in range(steps):
-            last = next(making)
+            last = next(making, None)  # one run waits for the disk more often than another
         making.close()
-        if steps and isinstance(last, Snapshot):
+        if steps and not isinstance(last, Progress):
             break
         left = backup.snapshots_of(profile)
         assert all(each.proved_at_ms is None and not each.problem for each in left)
