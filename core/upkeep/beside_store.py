@@ -3,44 +3,62 @@
 import os
 import re
 import shutil
-import stat
 import time
 from pathlib import Path
 
 from core.errors import StoreError
+from core.paths import STORE_NAME
 from core.store import snapshots
 from core.upkeep.backup import PROOF_PREFIX
 
 _COPIES = re.compile(r"(?:damaged|replaced)-[0-9A-Za-z-]{1,40}")
-_UNFINISHED = ("backscroll-copy-*", "restoring-*")
+_OF_STORE = (".check-*", "restoring-*", f"{STORE_NAME}.salvaged-*")
+"""What the full check, a restore and a salvage make, and leave behind when they are killed."""
+
+_UNFINISHED = ("backscroll-copy-*", *_OF_STORE)
 _STALE_S = 3600.0
 
 
 def copies(profile: Path) -> tuple[Path, ...]:
     """Return the folders that hold stores which were set aside, by name.
 
-    Copies of other programs' stores that a killed process left an hour ago are among them.
+    What a killed process left an hour ago is among them, copies of other programs' stores too;
+    of a salvage that is files.
     """
     found = [each for each in sorted(profile.iterdir()) if _COPIES.fullmatch(each.name)]
-    for pattern in _UNFINISHED:
-        found += [each for each in profile.glob(pattern) if _is_stale(each)]
-    return tuple(each for each in found if stat.S_ISDIR(each.lstat().st_mode))
+    found = [each for each in found if each.is_dir() and not each.is_symlink()]
+    return (*found, *leftovers(profile))
+
+
+def leftovers(profile: Path) -> tuple[Path, ...]:
+    """Return the unfinished copies that nobody makes any more: they are an hour old."""
+    return tuple(each for each in _unfinished(profile, _UNFINISHED) if _is_stale(each))
+
+
+def under_way(profile: Path) -> tuple[Path, ...]:
+    """Return the copies of the store that may be in use at this moment."""
+    return tuple(each for each in _unfinished(profile, _OF_STORE) if not _is_stale(each))
 
 
 def folder_bytes(folder: Path) -> int:
-    """Return the bytes of a folder's files; links are not followed."""
+    """Return the bytes of a folder's files, or of a file; links are not followed."""
+    if not folder.is_dir():
+        return folder.lstat().st_size
     inside = (Path(root, name) for root, _, names in os.walk(folder) for name in names)
     return sum(path.lstat().st_size for path in inside)
 
 
 def remove_folder(folder: Path) -> None:
-    """Remove a folder of ours with all that is in it; links in it are not followed.
+    """Remove a folder of ours with all that is in it, or a file; links are not followed.
 
     Raises:
         StoreError: the system does not let it go.
     """
     try:
-        shutil.rmtree(folder)
+        if folder.is_dir():
+            shutil.rmtree(folder)
+        else:
+            folder.unlink(missing_ok=True)
     except OSError as error:
         raise StoreError(f"{folder} cannot be removed: {error}") from error
 
@@ -58,5 +76,13 @@ def sweep_snapshots(profile: Path, removed: list[Path]) -> None:
     snapshots.sweep(folder, older_than_s=0.0)
 
 
+def _unfinished(profile: Path, patterns: tuple[str, ...]) -> list[Path]:
+    found = [each for pattern in patterns for each in sorted(profile.glob(pattern))]
+    return [each for each in found if not each.is_symlink()]
+
+
 def _is_stale(path: Path) -> bool:
-    return time.time() - path.lstat().st_mtime > _STALE_S
+    try:
+        return time.time() - path.lstat().st_mtime > _STALE_S
+    except FileNotFoundError:  # whoever made it has come to its end just now
+        return False

@@ -17,7 +17,7 @@ from core.store.connection import tokenizer_fingerprint, transaction
 from core.store.index_state import status_of
 from core.store.indexes import CJK, INDEXES, Index, table_exists
 from core.types import Progress
-from core.upkeep import operations
+from core.upkeep import beside_store, operations
 from core.upkeep.beside import beside
 from core.upkeep_types import Actor, Finding, Report
 
@@ -31,7 +31,8 @@ def full(
 ) -> Iterator[Progress | Report]:
     """Check every page, every posting and every id of the store, on a copy of it.
 
-    The copy is private (0600), takes as much space as the store, and is removed in every case.
+    The copy is private (0600), takes as much space as the store, and is removed in every case;
+    that of a check which was killed an hour ago or more goes before.
     Nobody waits for it: on the store itself the same would hold the write lock for 30 s an index.
     The last report's facts are `ok` and `checks`, a list of findings.
 
@@ -45,6 +46,8 @@ def full(
     """
     folder = Path(db.filename).parent / f"{_FOLDER}{time.time_ns():x}"
     with operations.recorded(db, "check.full", {}, actor) as claim:
+        for left in beside_store.leftovers(folder.parent):
+            beside_store.remove_folder(left)
         paths.ensure_private_dir(folder)
         try:
             yield from copying.copy_store(db, folder / "copy.db")

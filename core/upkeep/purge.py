@@ -66,8 +66,8 @@ def run(db: apsw.Connection, actor: Actor, now: bool = False) -> Iterator[Progre
 
     Snapshots, damaged and replaced stores of this profile are deleted: they hold the text. Until
     the file is written anew it can be stopped at any step and nothing is lost; others write in
-    between. Where a reader keeps the old state the report is `pending`, and a later purge does
-    the rest.
+    between. Where a reader keeps the old state, or a copy of it may be in use, the report is
+    `pending`, and a later purge does the rest.
 
     Args:
         db: a connection to the store that may write, outside of a transaction.
@@ -87,7 +87,7 @@ def run(db: apsw.Connection, actor: Actor, now: bool = False) -> Iterator[Progre
     with operations.recorded(db, "purge", {}, actor) as claim:
         copying.require_room(path.parent, compact_needs_bytes(db))
         waiting = erasure.waiting(db)
-        blocked = yield from _rewritten(db, claim)
+        blocked = _copied_meanwhile(path.parent) or (yield from _rewritten(db, claim))
         if blocked:
             claim.state, claim.outcome = "pending", f"erase pending: {blocked}"
             with transaction(db):
@@ -99,6 +99,15 @@ def run(db: apsw.Connection, actor: Actor, now: bool = False) -> Iterator[Progre
             claim.receipt |= {"messages": waiting.messages, "bytes": waiting.bytes}
             claim.outcome = _outcome(waiting, claim.receipt)
     yield Report(claim.outcome, claim.receipt, "pending" if blocked else "succeeded")
+
+
+def _copied_meanwhile(profile: Path) -> str:
+    """Return which copy of the store is in the way, empty for none: it may be in use."""
+    names = ", ".join(each.name for each in beside_store.under_way(profile))
+    return names and (
+        f"{names} is a copy that a check, a restore or a salvage is making, or left behind less"
+        " than an hour ago"
+    )
 
 
 def _rewritten(db: apsw.Connection, claim: operations.Claim) -> Generator[Progress, None, str]:

@@ -1,6 +1,8 @@
 """After a purge no byte of what was deleted is in any file of the profile; before, some are."""
 
+import os
 import shutil
+import time
 from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,7 +13,7 @@ import pytest
 from core import paths
 from core.errors import RefusedError, StoreFullError
 from core.index import backfill, health
-from core.store import snapshots
+from core.store import copying, snapshots
 from core.store.connection import open_reader, open_store, transaction
 from core.store.indexes import CJK, INDEXES, table_exists
 from core.types import Progress
@@ -341,6 +343,25 @@ def test_copies_that_are_links_are_not_followed(profile, tmp_path):
         assert purge.preview(db).folders == ()
         purged(db, now=True)
     assert (outside / "mine").read_text() == "mine"
+
+
+@pytest.mark.parametrize("left", [".check-1", "restoring-20260101T000000000Z", None])
+def test_copies_that_killed_programs_left_go_as_soon_as_nobody_can_use_them(profile, left):
+    """Of a full check, of a restore and of a salvage, each with all that was deleted since."""
+    folder = profile if left is None else profile / left
+    copy = folder / ("state.db.salvaged-1" if left is None else "copy.db")
+    paths.ensure_private_dir(folder)
+    with closing(opened(profile)) as db:
+        list(copying.copy_store(db, copy))
+        delete_secrets(db)
+        told = purged(db)
+        assert told.state == "pending"
+        assert (left or copy.name) in told.outcome
+        an_hour_ago = time.time() - 3601
+        os.utime(copy if left is None else folder, (an_hour_ago, an_hour_ago))
+        assert purged(db).state == "succeeded"
+    assert not copy.exists()
+    assert secrets.found(profile) == {}
 
 
 @pytest.mark.long
