@@ -4,6 +4,7 @@ The new file lies finished in a folder of its own. A marker then names that fold
 where the old files go; from that moment on whoever comes next does what is left to do.
 """
 
+import os
 import re
 import shutil
 from collections.abc import Iterator
@@ -102,15 +103,31 @@ def _finish(profile: Path, swap: _Swap) -> None:
     try:
         if (staged / NEW_NAME).exists():
             paths.ensure_private_dir(aside)
-            for end in (*BESIDE, ""):
+            for end in BESIDE:
                 old = store.with_name(store.name + end)
                 if old.exists():
                     old.rename(aside / old.name)
+            if store.exists():
+                _name_too(store, aside / store.name)
             paths.sync_folder(aside)
-            (staged / NEW_NAME).rename(store)
+            (staged / NEW_NAME).replace(store)
             paths.sync_folder(profile)
         shutil.rmtree(staged, ignore_errors=True)
         (profile / MARKER).unlink(missing_ok=True)
         paths.sync_folder(profile)
     except OSError as error:
         raise StoreError(f"{store} cannot be replaced: {error}") from error
+
+
+def _name_too(store: Path, aside: Path) -> None:
+    """Give the old store its place aside as well, so that there is a store at every moment.
+
+    A program that began to open it before the marker was there would else make an empty one,
+    whose log would then lie beside the new store and be applied to it.
+    """
+    try:
+        os.link(store, aside)
+    except FileExistsError:  # by one that died right after it
+        return
+    except OSError:  # a file system without links, like FAT
+        store.rename(aside)

@@ -402,6 +402,7 @@ def test_killed_at_any_call_of_the_exchange_it_is_finished_by_the_next_start(
                 (Path, "unlink"),
                 (paths, "sync_folder"),
                 (shutil, "rmtree"),
+                (os, "link"),
             ):
                 deadly.setattr(owner, name, dying(getattr(owner, name)))
             real = replacing.replace
@@ -426,6 +427,29 @@ def test_killed_at_any_call_of_the_exchange_it_is_finished_by_the_next_start(
         (aside,) = profile.glob("replaced-*")
         shutil.copytree(aside, profile.parent / "other")
         assert uids(profile.parent / "other") == [*before, "later"]
+
+
+def test_there_is_a_store_at_every_moment_of_the_exchange(profile, monkeypatch):
+    """Else one who opens it just then makes an empty one, and its log falls on the new store."""
+    taken = backed_up(profile)
+    add(profile, "later")
+    store, seen = paths.store_path(profile), []
+
+    def looking(real):
+        def call(*args, **more):
+            found = real(*args, **more)
+            seen.append(store.exists())
+            return found
+
+        return call
+
+    with monkeypatch.context() as watched:
+        for owner, name in ((Path, "rename"), (Path, "replace"), (paths, "sync_folder")):
+            watched.setattr(owner, name, looking(getattr(owner, name)))
+        list(restore.restore(profile, taken, "command"))
+    assert len(seen) >= 5
+    assert all(seen)
+    assert "later" not in uids(profile)
 
 
 @pytest.mark.parametrize(
