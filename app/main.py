@@ -143,6 +143,7 @@ class Program(QObject):
         self.trash.emptied.connect(self._show_nothing_open)
         self.status.changed.connect(self._on_store_changed)
         self.status.read.connect(self.backfill.consider)
+        self.status.read.connect(self._on_status_read)
         self.status.changed.connect(self.scheduler.wake)
         self.status.changed.connect(self.cards.refresh)
         self.imports.progressed.connect(self._on_import_progressed)
@@ -234,6 +235,15 @@ class Program(QObject):
             self.sessions.refresh()
         elif not self.imports.running and self.window.on_conversations():
             self.search.refresh()
+
+    def _on_status_read(self, status: StoreStatus) -> None:
+        """Tell on the page of sources what another program stored; leave it if it offers none."""
+        if self.imports.running or not self.window.on_sources():
+            return
+        self.window.first_run.show_leave(status.sessions > 0)
+        if status.sessions and not self.window.first_run.offers_sources():
+            self._show_nothing_open()
+            self._on_sessions_asked()
 
     def _on_maintenance_shown(self, shown: bool) -> None:
         """Ask again what may have changed while the hits were covered."""

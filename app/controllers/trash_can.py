@@ -65,7 +65,7 @@ class TrashCanController(QObject):
     def _tell(self, error: CoreError) -> None:
         if self.panel is not None:
             notice = describe(error)
-            self.panel.sentence.show_words(f"{notice.cause} {notice.consequence} {error}", "err")
+            self.panel.show_failure(f"{notice.cause} {notice.consequence} {error}")
         else:
             self._window.message_bar.show_notice(describe(error))
 
@@ -106,10 +106,7 @@ class TrashCanController(QObject):
         if self.panel is None:
             return
         if isinstance(each, Progress) and each.total:
-            words = self.tr("Deleting: %1").replace(
-                "%1", formatting.percent(each.done / each.total)
-            )
-            self.panel.sentence.show_words(words)
+            self.panel.show_deleting(each.done / each.total)
 
     def _question(self, held: Trash) -> Question:
         amount = (
@@ -118,13 +115,16 @@ class TrashCanController(QObject):
             formatting.size(held.bytes),
         )
         times = [each.trashed_at_ms for each in held.items]
+        first, last = formatting.full_time(min(times)), formatting.full_time(max(times))
         since = self.tr("Thrown away between %1 and %2.")
-        since = since.replace("%1", formatting.full_time(min(times)))
+        if first == last:
+            since = self.tr("Thrown away %1.")
+        since = since.replace("%1", first).replace("%2", last)
         return Question(
             self.tr("Empty the trash?"),
             (
                 ", ".join(dict.fromkeys(amount)),
-                since.replace("%2", formatting.full_time(max(times))),
+                since,
                 self.tr("This cannot be undone, and no import brings any of it back."),
                 self.tr("The bytes leave the files of the store with the next erase."),
             ),

@@ -18,6 +18,7 @@ _CONTEXT = "upkeep"
 _RESTORE = "backscroll restore"
 _LIST = "backscroll backup --list"
 _SALVAGE = "backscroll repair --salvage"
+_COMPACT_BYTES_S = 130_000_000  # 4 GB in 30 s
 
 
 def tr(text: str) -> str:
@@ -57,11 +58,19 @@ def ask_compact(sizes: StoreSizes, elsewhere: Sequence[OpenElsewhere]) -> Questi
         tr("It needs %1 beside the store for a while; %2 are free.")
         .replace("%1", formatting.size(sizes.compact_needs_bytes))
         .replace("%2", formatting.size(sizes.disk_free_bytes)),
-        tr("Nothing can be written meanwhile; for 4 GB that takes about 30 s."),
+        tr("Nothing can be written meanwhile, for about %1.").replace(
+            "%1", tr("%1 s").replace("%1", formatting.number(_compact_s(sizes)))
+        ),
     ]
     if elsewhere:
         facts.append(others(elsewhere))
     return Question(tr("Compact the store?"), tuple(facts), tr("Compact"))
+
+
+def _compact_s(sizes: StoreSizes) -> int:
+    """Return about how many seconds it takes, at least one."""
+    held = sum(sizes.parts.values()) + sizes.free_pages_bytes
+    return max(1, round(held / _COMPACT_BYTES_S))
 
 
 def ask_erase(preview: PurgePreview) -> Question:

@@ -18,7 +18,7 @@ from app.text_ranges import visible
 from app.views import painting
 from app.views.import_panel import ImportPanel
 from app.views.page import Page
-from app.views.parts import Button, Icon, Text
+from app.views.parts import Button, Icon, Text, restyle
 from app.views.source_delegate import NAME, SourceDelegate, columns, short_path
 
 _WIDTH = 1040
@@ -191,6 +191,10 @@ class FirstRunView(Page):
         """Offer the way to the conversations, once there are any."""
         self.leave.setVisible(possible)
 
+    def offers_sources(self) -> bool:
+        """Tell whether there is anything on the page that one may be choosing from."""
+        return self._importing or self._model.rowCount() > 0
+
     def _promise(self) -> str:
         return self.tr(
             "Backscroll copies the conversations into its own store, word for word. Files of other "
@@ -202,6 +206,7 @@ class FirstRunView(Page):
         self._table.setVisible(count > 0)
         self.start.setVisible(count > 0)
         self.add.setProperty("class", "large" if count else "large primary")
+        restyle(self.add)
         self.title.setText(
             formatting.counted(
                 count,

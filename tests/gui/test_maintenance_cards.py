@@ -99,6 +99,26 @@ def test_a_detached_index_says_why_and_what_waits():
     )
 
 
+def test_a_detached_index_that_nothing_waits_for_counts_nothing():
+    status = index(state="detached", reason="a program without it wrote", queued=0)
+
+    assert text(index_words.reason(IndexShown(status, NOW_MS))) == (
+        "A program without it wrote. Searches go other ways and say so."
+    )
+
+
+def test_a_detached_index_that_is_caught_up_with_says_how_far_and_how_fast():
+    status = building(state="detached", reason="a program without it wrote", queued=68_753)
+    shown = IndexShown(status, NOW_MS, is_running=True)
+
+    assert index_words.look(shown).word == "catching up 61 %"
+    assert "285 rows/s" in text(index_words.facts(shown))
+    assert text(index_words.reason(shown)) == (
+        "It is being brought up to date; searches go other ways until then. "
+        "68,753 changed rows wait in its queue."
+    )
+
+
 @pytest.mark.parametrize(
     ("shown", "icon", "words"),
     [
@@ -381,3 +401,35 @@ def test_words_that_wrap_are_as_high_as_their_lines(themed):
     assert one == 17
     assert many >= 4 * 17
     assert 17 <= wide < many
+
+
+# Where the focus goes
+
+
+def test_the_focus_stays_in_the_card_while_upkeep_runs_and_after(page):
+    page.activateWindow()
+    free = upkeep_values.good_store()
+    page.store.show_store(free)
+    page.store.buttons["check"].setFocus()
+
+    page.store.show_store(replace(free, running=upkeep_values.bad_store().running))
+    assert page.store.running.cancel.hasFocus()
+
+    page.store.show_store(free)
+    assert page.store.buttons["check"].hasFocus()
+
+
+# A text that is longer than the card is wide
+
+
+def test_letters_that_are_not_drawn_are_counted(page):
+    text_of_60 = "电影" * 30
+    tokens = tuple(SplitToken(n, n + 2, text_of_60[n : n + 2]) for n in range(59))
+
+    page.tokenizer.show_split(Split(text_of_60, tokens))
+    shown, letters = page.tokenizer.tiles.drawn()
+
+    assert letters == 60
+    assert f"Drawn are the first {shown} of 60 characters." in page.tokenizer.tokens.text()
+    page.tokenizer.show_split(Split("电影", (SplitToken(0, 2, "电影"),)))
+    assert "Drawn" not in page.tokenizer.tokens.text()

@@ -55,9 +55,18 @@ def test_why_shows_the_reason_and_copies_the_receipt(card):
     card.show_operations((broken,), 1)
     QTest.keyClick(card.lines[0].link, Qt.Key.Key_Space)
     notice = card.message.notice()
-    assert notice.consequence == "the disk is full"
+    assert notice.consequence == "The disk is full."
     card.message.copy.click()
     assert "Receipt: bytes = 12" in QGuiApplication.clipboard().text()
+
+
+def test_what_was_done_is_not_cut_in_favour_of_by_whom(card):
+    many = operation(7, "retention.apply", "failed", HOUR_MS, receipt={"sessions": 1_009})
+    few = operation(8, "compact", "succeeded", HOUR_MS)
+    card.show_operations((many, few), 2)
+    card.grab()  # lays out
+    assert not card.lines[0].words.has_actor()
+    assert card.lines[1].words.has_actor()
 
 
 def test_the_focus_stays_on_the_same_operation(card):

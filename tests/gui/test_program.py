@@ -20,12 +20,22 @@ from core.sources import ingest
 from core.store import connection
 from tests import demo_home
 from tests.gui.conftest import search, until
-from tests.gui.talks import hits, sessions, talk
+from tests.gui.talks import hits, sessions, talk, talk_files
 
 KEY = Qt.Key
 
 
 # First run and import
+
+
+def _import_elsewhere(path: Path, talks: Path) -> None:
+    """Import as another program does, by a connection of its own."""
+    db = connection.open_store(path, None)
+    try:
+        for _ in ingest.run_sync(db, ingest.Import([talk_files(talks)])):
+            pass
+    finally:
+        db.close()
 
 
 def test_an_empty_machine_says_so_and_offers_to_add_something(run, program):
@@ -38,6 +48,19 @@ def test_an_empty_machine_says_so_and_offers_to_add_something(run, program):
     assert program.window.on_sources()
     assert not program.window.first_run.start.isVisible()
     assert program.window.first_run.add.isVisible()
+
+
+def test_an_empty_page_gives_way_to_what_another_program_stored(run, program, tmp_path):
+    window = program.window
+
+    async def start():
+        await program.start()
+        await until(lambda: "No conversations" in window.first_run.title.text())
+        await asyncio.to_thread(_import_elsewhere, program.store.path, tmp_path / "talks")
+        await until(lambda: not window.on_sources())
+        await until(lambda: sessions(program))
+
+    run(start())
 
 
 def test_what_is_found_is_imported_and_then_listed(run, program, home):

@@ -76,6 +76,9 @@ def look(shown: IndexShown) -> Look:
     if shown.is_damaged:
         return Look("fail", tr("damaged"), "err", "off", 0.0)
     if status.state == "detached":
+        if shown.is_running and not status.paused:
+            word = tr("catching up %1").replace("%1", part)
+            return Look("pending", word, "info", "part", status.coverage)
         return Look("warning", tr("detached"), "warn", "off", 0.0)
     if status.state == "ready" and not status.todo:
         return Look("ok", tr("ready"), "ok", "whole", 1.0)
@@ -96,7 +99,8 @@ def look(shown: IndexShown) -> Look:
 def facts(shown: IndexShown) -> Runs:
     """Return the line of numbers: rows, rate, time left, last moved, verified."""
     status = shown.status
-    moves = status.state in ("building", "settling") and not status.paused
+    is_filled = status.state in ("building", "settling") or shown.is_running
+    moves = is_filled and not status.paused
     rows = tr("%1 of %2 rows").replace("%1", formatting.number(status.done))
     rows = rows.replace("%2", formatting.number(status.done + status.todo))
     parts = [(rows, bool(status.todo))]
@@ -175,6 +179,11 @@ def reason(shown: IndexShown) -> Runs:
             tr("%1 changed row waits in its queue."),
             tr("%1 changed rows wait in its queue."),
         )
+        if shown.is_running and not status.paused:
+            words = tr("It is being brought up to date; searches go other ways until then.")
+            return ((f"{words} ", False), (queued, status.queued > 0))
+        if not status.queued:
+            return ((f"{why} {tr('Searches go other ways and say so.')}", False),)
         words = f"{why} {tr('Searches go other ways and say so;')} "
         return ((words, False), (queued, status.queued > 0))
     if status.state == "stale":

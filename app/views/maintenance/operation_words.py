@@ -100,8 +100,8 @@ def _counted(operation: Operation) -> str:
         return ""
     pairs = {
         "retention.apply": (
-            tr("Move 1 old session to the trash"),
-            tr("Move %1 old sessions to the trash"),
+            tr("Move 1 old session to trash"),
+            tr("Move %1 old sessions to trash"),
         ),
         "trash.sessions": (tr("Move 1 session to the trash"), tr("Move %1 sessions to the trash")),
         "trash.restore": (tr("Bring back 1 session"), tr("Bring back %1 sessions")),

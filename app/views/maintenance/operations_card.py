@@ -12,6 +12,7 @@ from app.text_ranges import one_line, plain_tooltip
 from app.views import painting
 from app.views.maintenance import operation_words
 from app.views.maintenance.card import Card
+from app.views.maintenance.index_words import sentence
 from app.views.parts import Badge, ElidedText, Icon, Link, Text, rule
 from core.upkeep_types import Job, Operation
 
@@ -23,7 +24,7 @@ _TOOLTIP_CHARS = 400
 
 
 class _Words(QWidget):
-    """What was done, cut where there is no room, and by whom, which stays whole."""
+    """What was done, and by whom where there is room for both; else cut, if it must be."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -44,8 +45,15 @@ class _Words(QWidget):
         painter = QPainter(self)
         base = self.height() / 2 + 5
         actor = painting.metrics("ui").horizontalAdvance(self._actor) + 1
+        if not self.has_actor():
+            painting.draw(painter, self._words, 0, self.width(), base)
+            return
         taken = painting.draw(painter, self._words, 0, self.width() - actor, base)
         painting.draw(painter, self._actor, taken, taken + actor + 4, base, ink="text2")
+
+    def has_actor(self) -> bool:
+        """Tell whether there is room for by whom; what was done is never cut in its favour."""
+        return painting.metrics("ui").horizontalAdvance(self.text()) + 2 <= self.width()
 
 
 class _Line(QFrame):
@@ -211,7 +219,7 @@ class OperationsCard(Card):
     def explain(self, operation: Operation) -> None:
         """Say why an operation failed; the whole entry can be copied."""
         cause = operation_words.words(operation)
-        outcome = one_line(operation.outcome) or self.tr("Nothing more is known.")
+        outcome = sentence(one_line(operation.outcome)) or self.tr("Nothing more is known.")
         details = operation_words.details(operation)
         self.message.show_notice(Notice("err", f"{cause}.", outcome, details))
 
@@ -221,4 +229,6 @@ class OperationsCard(Card):
         kind = {"ok": "ok", "err": "err"}.get(look.kind, "info")
         cause = f"{operation_words.words(operation)}: {look.word}."
         details = operation_words.details(operation)
-        self.message.show_notice(Notice(kind, cause, one_line(operation.outcome), details))
+        self.message.show_notice(
+            Notice(kind, cause, sentence(one_line(operation.outcome)), details)
+        )

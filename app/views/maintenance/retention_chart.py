@@ -11,8 +11,8 @@ from app import formatting, theme
 from app.views import painting
 from core.upkeep_types import MonthOfSessions
 
-_HEIGHT = 132
-_LEFT, _TOP, _FOOT = 42, 12, 20  # room for the sizes, for the cut-off's words, for the months
+_HEIGHT = 140
+_LEFT, _TOP, _FOOT = 42, 20, 22  # room for the sizes, for the cut-off's words, for the months
 _GAP = 0.22  # of a slot
 _WIDEST = 40.0
 _MOST_BARS = 36
@@ -222,7 +222,7 @@ class RetentionChart(QWidget):
             painter.drawRect(QRectF(round(left) - 2, bottom - high - 2, round(width) + 4, high + 4))
 
     def _paint_months(self, painter: QPainter, plot: QRectF) -> None:
-        slot, base = self._slot(), float(self.height() - 4)
+        slot, base = self._slot(), float(self.height() - 7)
         free = plot.left() - _LABEL_GAP
         for number, bar in enumerate(self._bars):
             words = str(bar.first.year)

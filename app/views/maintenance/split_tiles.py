@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QPainter, QPaintEvent, QPen
+from PySide6.QtCore import QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app import theme
@@ -37,7 +37,13 @@ class Split:
 
 
 class SplitTiles(QWidget):
-    """Paints as many letters as there is room for; words are one tile, pairs overlap."""
+    """Paints as many letters as there is room for; words are one tile, pairs overlap.
+
+    Signals:
+        fitted: there is other room, so `drawn` may be another.
+    """
+
+    fitted = Signal()
 
     def __init__(self) -> None:
         super().__init__()
@@ -51,6 +57,15 @@ class SplitTiles(QWidget):
         self._split, self._tiles = split, tiles(split)
         self.setAccessibleName(", ".join(visible(token.text) for token in split.tokens))
         self.update()
+
+    def drawn(self) -> tuple[int, int]:
+        """Return how many letters, spaces not counted, are drawn, and how many there are."""
+        lengths = [end - start for start, end in self._tiles]
+        return sum(lengths[: len(self._boxes())]), sum(lengths)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.fitted.emit()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)

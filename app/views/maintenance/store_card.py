@@ -77,6 +77,7 @@ class StoreCard(Card):
         self.title.setText(self.tr("Store"))
         self.setAccessibleName(self.title.text())
         self.parts: tuple[Part, ...] = ()
+        self._pressed: QWidget | None = None
         self.size = Text("", "title")
         self.summary = Facts()
         self.bar = SizeBar()
@@ -147,6 +148,7 @@ class StoreCard(Card):
         words = store_words.waiting(shown.erasure)
         self._waiting.setVisible(bool(words))
         self.waiting.show_words(words)
+        was_at_cancel = self.running.cancel.hasFocus()
         self.running.show_running(shown.running)
         words = store_words.backups(shown)
         self._backups.setVisible(bool(words))
@@ -156,7 +158,19 @@ class StoreCard(Card):
             store_words.others(shown.elsewhere),
         )
         self.foot.show_words("\n".join(filter(None, lines)))
+        self._hold_focus(shown)
         self._show_buttons(shown)
+        if shown.running is None and was_at_cancel and self._pressed is not None:
+            self._pressed.setFocus()
+
+    def _hold_focus(self, shown: StoreShown) -> None:
+        """Take the focus from what was pressed to Cancel; Qt would hand it to another card."""
+        if shown.running is None:
+            return
+        for each in (*self.buttons.values(), self.prove, self.erase):
+            if each.hasFocus():
+                self._pressed = each
+                self.running.cancel.setFocus()
 
     def _show_buttons(self, shown: StoreShown) -> None:
         is_free = shown.running is None

@@ -1,6 +1,7 @@
 """The card CJK tokenizer: what was found, whether it works, how it cuts, how it is built."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 from PySide6.QtCore import QPoint, Signal
 from PySide6.QtGui import QGuiApplication
@@ -82,6 +83,7 @@ class TokenizerCard(Card):
         self.field.setMaxLength(LONGEST)
         self.field.setAccessibleName(self.tr("Split this text"))
         self.tiles = SplitTiles()
+        self._split = ""
         self.tokens = Facts()
         self.log = QPlainTextEdit()
         self._path = ""
@@ -89,6 +91,7 @@ class TokenizerCard(Card):
         self._connect()
 
     def _connect(self) -> None:
+        self.tiles.fitted.connect(self._show_tokens)
         self.check.clicked.connect(self.check_asked)
         self.build.clicked.connect(self.build_asked)
         self.more.clicked.connect(self._on_more)
@@ -242,12 +245,24 @@ class TokenizerCard(Card):
         self.tiles.setVisible(bool(split.tokens))
         self.tiles.show_split(split)
         if split.problem:
+            self._split = ""
             self.tokens.show_words(split.problem)
             return
         count = formatting.counted(len(split.tokens), self.tr("%1 token."), self.tr("%1 tokens."))
         words = self.tr("The last character stands alone, so phrases stay exact.")
-        pairs = any(len(token.text) > 1 and token.text in PROBE for token in split.tokens)
-        self.tokens.show_words(f"{count} {words}" if pairs else count)
+        pairs = any(one.end > other.start for one, other in pairwise(split.tokens))
+        self._split = f"{count} {words}" if pairs else count
+        self._show_tokens()
+
+    def _show_tokens(self) -> None:
+        """Say how many tokens there are, and when not all of them are drawn."""
+        if not self._split:
+            return
+        shown, letters = self.tiles.drawn()
+        words = self.tr("Drawn are the first %1 of %2 characters.")
+        words = words.replace("%1", formatting.number(shown))
+        words = words.replace("%2", formatting.number(letters))
+        self.tokens.show_words(self._split if shown == letters else f"{self._split} {words}")
 
     def begin_log(self) -> None:
         """Show an empty log."""

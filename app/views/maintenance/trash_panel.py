@@ -55,7 +55,10 @@ class TrashPanel(ListSheet):
         self._show_choice()
 
     def show_trash(self, trash: Trash) -> None:
-        """Show what the trash holds now."""
+        """Show what the trash holds now; after a row was restored the list has the focus."""
+        if self.restore.hasFocus():
+            self.table.setFocus()  # Qt would hand it to the button that empties
+        self.table.setEnabled(True)
         self.show_rows([Row(_key(each), self._texts(each)) for each in trash.items])
         if not trash.total:
             self.sentence.show_words(self.tr("The trash is empty."))
@@ -69,6 +72,25 @@ class TrashPanel(ListSheet):
             self.sentence.show_words(words)
         self.empty.setEnabled(trash.total > 0)
         self._show_choice()
+
+    def show_deleting(self, fraction: float) -> None:
+        """Say how far the emptying is; what is on its way out cannot be asked for."""
+        words = self.tr(
+            "Deleting: %1. You can close this, it goes on; what is left when the window is closed "
+            "stays in the trash."
+        )
+        self.sentence.show_words(words.replace("%1", formatting.percent(fraction)))
+        if self.empty.hasFocus() or self.table.hasFocus():
+            self.close_button.setFocus()
+        self.table.clearSelection()
+        self.table.setEnabled(False)
+        self.empty.setEnabled(False)
+
+    def show_failure(self, words: str) -> None:
+        """Say what went wrong; everything can be asked for again."""
+        self.sentence.show_words(words, "err")
+        self.table.setEnabled(True)
+        self.empty.setEnabled(self.table.rowCount() > 0)
 
     def _texts(self, item: TrashItem) -> tuple[str, ...]:
         title = one_line(item.title).strip() or self.tr("Untitled")
