@@ -9,6 +9,7 @@ import re
 import shutil
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 import apsw
@@ -24,7 +25,7 @@ NEW_NAME = "new.db"
 STAGED_PREFIX, ASIDE_PREFIX = "restoring-", "replaced-"
 BESIDE = ("-wal", "-shm", "-journal")
 WAIT_MS = 10_000
-_NAME = re.compile(r"(?:restoring|replaced)-[0-9TZ]{1,30}")
+_NAME = re.compile(r"(?:restoring|replaced|damaged)-[0-9TZ]{1,30}")
 _MOST_BYTES = 4096
 
 
@@ -54,11 +55,36 @@ def only_one(profile: Path) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def staging(profile: Path) -> Iterator[tuple[Path, str]]:
+    """Give a folder for the store that is to come, and its time, a name for the old one's too.
+
+    Nobody else replaces the store meanwhile; what was begun before is ended first. Unless
+    `replace` took it over, the folder is gone with all that is in it when the block ends.
+
+    Raises:
+        StoreBusyError: as `only_one`.
+    """
+    with only_one(profile):
+        go_on(profile)
+        for left in profile.glob(f"{STAGED_PREFIX}*"):  # by one that was killed
+            shutil.rmtree(left, ignore_errors=True)
+        now = datetime.now(UTC)
+        stamp = f"{now:%Y%m%dT%H%M%S}{now.microsecond // 1000:03}Z"
+        staged = profile / f"{STAGED_PREFIX}{stamp}"
+        paths.ensure_private_dir(staged)
+        try:
+            yield staged, stamp
+        finally:
+            if not (profile / MARKER).exists():
+                shutil.rmtree(staged, ignore_errors=True)
+
+
 def replace(profile: Path, staged: Path, aside: Path) -> None:
     """Have `NEW_NAME` of folder `staged` be the store, and the old files be in folder `aside`.
 
-    Within `only_one`, while nobody has the old store open or can open it. Both are folders of
-    the profile; `aside` is not there yet. From the first write on it is done, by `recover` if
+    Within `staging`, while nobody has the old store open or can open it. Both are folders of
+    the profile; no store is in `aside` yet. From the first write on it is done, by `recover` if
     need be.
     """
     swap = _Swap(staged.name, aside.name)

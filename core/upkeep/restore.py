@@ -4,12 +4,10 @@ What was deleted since the snapshot was taken is deleted from it again before an
 """
 
 import os
-import shutil
 import stat
 import time
 from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager, suppress
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
@@ -90,20 +88,9 @@ def restore(profile: Path, snapshot: Path, actor: Actor) -> Iterator[Progress | 
     """
     paths.ensure_private_dir(profile)
     recipe.spill_beside(paths.store_path(profile))
-    with replacing.only_one(profile):
-        replacing.go_on(profile)
-        for left in profile.glob(f"{replacing.STAGED_PREFIX}*"):  # by one that was killed
-            shutil.rmtree(left, ignore_errors=True)
+    with replacing.staging(profile) as (staged, stamp):
         _refuse_open(paths.store_path(profile))
-        now = datetime.now(UTC)
-        stamp = f"{now:%Y%m%dT%H%M%S}{now.microsecond // 1000:03}Z"
-        staged = profile / f"{replacing.STAGED_PREFIX}{stamp}"
-        paths.ensure_private_dir(staged)
-        try:
-            report = yield from _restored(profile, snapshot, actor, staged, stamp)
-        finally:
-            if not (profile / replacing.MARKER).exists():
-                shutil.rmtree(staged, ignore_errors=True)
+        report = yield from _restored(profile, snapshot, actor, staged, stamp)
     damage.mend(str(paths.store_path(profile)))
     yield report
 

@@ -9,7 +9,7 @@ import os
 import stat
 from collections.abc import Generator, Iterator
 from contextlib import closing
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from core.errors import RefusedError, StoreError
 from core.history.tombstones import read_key
 from core.index import backfill
 from core.index.state import new_holder
-from core.store import copying, creation, damage, holders, snapshots
+from core.store import copying, creation, damage, holders, replacing, snapshots
 from core.store.connection import open_writer, transaction
 from core.types import Progress
 from core.upkeep import operations, rescue
@@ -26,8 +26,6 @@ from core.upkeep.deleting_again import delete_again
 from core.upkeep.pages import Pages
 from core.upkeep_types import Actor, Report, Snapshot
 
-_TIME = "%Y%m%dT%H%M%S"
-_BESIDE = ("-wal", "-shm")
 _PAGES_A_STEP = 500
 
 
@@ -50,7 +48,8 @@ def run(path: Path, actor: Actor, *, tokenizer: Path | None = None) -> Iterator[
     """Put a new store in the place of a damaged one; yields a report of what was lost last.
 
     The damaged file, its log and `report.json` lie in `damaged-<time>/` beside it afterwards.
-    Stopped before the new store is whole it leaves everything as it was. Some 30 s for 100,000
+    Stopped or killed before the new store is whole it leaves everything as it was; from then on
+    whoever opens the store next puts the new one in its place. Some 30 s for 100,000
     messages; the indexes are filled at its end, which the backfill goes on with when stopped.
 
     Raises:
@@ -61,17 +60,13 @@ def run(path: Path, actor: Actor, *, tokenizer: Path | None = None) -> Iterator[
     _require_file(path)
     _require_alone(path)
     copying.require_room(path.parent, path.stat().st_size + path.stat().st_size // 4)
-    new = path.with_name(f"{path.name}.salvaged-{os.getpid()}")
-    copying.remove_store_file(new)
-    try:
-        facts = yield from _read_into(path, new)
+    with replacing.staging(path.parent) as (staged, stamp):
+        facts = yield from _read_into(path, staged / replacing.NEW_NAME)
         _require_alone(path)
-        folder = _keep(path, facts)
-        new.rename(path)
-        paths.sync_folder(path.parent)
-    except BaseException:
-        copying.remove_store_file(new)
-        raise
+        folder = path.parent / f"damaged-{stamp}"
+        paths.ensure_private_dir(folder)
+        paths.write_private_file(folder / "report.json", json.dumps(facts, indent=1).encode())
+        replacing.replace(path.parent, staged, folder)
     damage.mend(str(path))
     yield from _finished(path, folder, facts, actor, tokenizer)
 
@@ -94,6 +89,8 @@ def _read_into(path: Path, new: Path) -> Generator[Progress, None, dict[str, Any
         facts = taken.finish()
         if facts["tables"].get("tombstones") and (path.parent / paths.TOMBSTONE_KEY_NAME).exists():
             yield from delete_again(db, read_key(path.parent))
+        with transaction(db):
+            rescue.begin_indexes(db)  # from the first moment they say that they hold nothing yet
         facts["messages"] = int(db.execute("SELECT count(*) FROM messages").get)
         facts["snapshot"] = None if newest is None else Path(newest.path).name
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
@@ -133,25 +130,6 @@ def _snapshot(path: Path) -> Snapshot | None:
     """Return the newest snapshot without a known problem."""
     found = snapshots.listed(snapshots.folder_of(path.parent))
     return next((each for each in found if not each.problem), None)
-
-
-def _keep(path: Path, facts: dict[str, Any]) -> Path:
-    """Keep the damaged file and its log in a folder of their own; there is a file at `path` still.
-
-    It has two names then, so that no moment is without a store.
-    """
-    folder = path.parent / f"damaged-{datetime.now(UTC):{_TIME}}Z"
-    paths.ensure_private_dir(folder)
-    paths.write_private_file(folder / "report.json", json.dumps(facts, indent=1).encode())
-    try:
-        os.link(path, folder / path.name)
-    except OSError:  # a file system without links: the name is free for a moment
-        path.rename(folder / path.name)
-    for end in _BESIDE:
-        beside = path.with_name(path.name + end)
-        if beside.exists():
-            beside.rename(folder / beside.name)
-    return folder
 
 
 def _in_words(facts: dict[str, Any], folder: Path) -> str:

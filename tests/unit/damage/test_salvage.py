@@ -15,9 +15,12 @@ import pytest
 from core.errors import CoreError, RefusedError
 from core.history.deletion import delete_sessions, own_key_checks
 from core.history.tombstones import make_key
-from core.store import damage
+from core.index import backfill
+from core.index.health import check
+from core.store import damage, replacing
 from core.store.connection import open_reader, open_store, transaction
 from core.store.errors import translated
+from core.store.index_state import statuses
 from core.upkeep import backup, salvage
 from core.upkeep.pages import Pages
 from core.upkeep_types import Report
@@ -213,7 +216,41 @@ def test_stopping_in_the_middle_leaves_everything_as_it_was(tmp_path, monkeypatc
     assert next(running).what == "reading pages"
     running.close()
     assert path.read_bytes() == before
-    assert sorted(each.name for each in path.parent.iterdir()) == ["state.db"]
+    assert sorted(each.name for each in path.parent.iterdir()) == ["restore.lock", "state.db"]
+
+
+@pytest.mark.parametrize("dies_at", ["replace", "finish"])
+def test_killed_in_the_exchange_it_is_ended_by_whoever_opens_the_store(
+    tmp_path, monkeypatch, dies_at
+):
+    """The log goes aside with the file it belongs to, and no index claims what it does not hold."""
+
+    class Died(BaseException):
+        pass
+
+    def die(*_args):
+        raise Died
+
+    path = filled(tmp_path, 60)
+    overwrite(path, leaves_of(path, "messages")[0], noise(2))
+    path.with_name("state.db-wal").write_bytes(b"")
+    with monkeypatch.context() as deadly:
+        if dies_at == "replace":
+            deadly.setattr(replacing, "_finish", die)
+        else:
+            deadly.setattr(salvage, "_finished", die)
+        with pytest.raises(Died):
+            salvaged(path)
+    with closing(open_store(path, library())) as db:
+        assert db.execute("SELECT count(*) FROM messages").get > 0
+        assert not any(each.ready for each in statuses(db))
+        for _ in backfill.run_sync(db, "test", now=True):
+            pass
+        assert all(finding.ok for finding in check(db))
+    (folder,) = path.parent.glob("damaged-*")
+    kept = {each.name for each in folder.iterdir()}
+    assert kept >= {"report.json", "state.db", "state.db-wal"}
+    assert list(path.parent.glob("restoring-*")) == []
 
 
 def test_a_message_whose_text_was_overwritten_is_lost_and_not_garbled(tmp_path):
