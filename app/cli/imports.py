@@ -33,6 +33,7 @@ def run(args: argparse.Namespace, output: Output) -> int:
     """Import and report; 3 when records or files could not be read, 1 when none could."""
     from core.sources import ingest
     from core.sources.detect import found_on_this_machine
+    from core.upkeep import importing, operations
 
     paths = args.paths or [Path(f.path) for f in found_on_this_machine() if f.importable]
     if not paths:
@@ -41,12 +42,15 @@ def run(args: argparse.Namespace, output: Output) -> int:
         if not path.exists():
             raise SourceError(f"{path} does not exist", path=str(path))
     job = ingest.Import(paths, kind=args.kind)
-    with writing(args) as db:
+    told = importing.arguments(paths, args.kind)
+    with writing(args) as db, operations.recorded(db, importing.KIND, told, "command") as claim:
         try:
             for progress in ingest.run_sync(db, job):
                 output.progress(_progress_words(progress))
+                claim.beat(db)
         finally:
             output.progress_done()
+            claim.state, claim.outcome, claim.receipt = importing.ended(job.report())
     report = job.report()
     if output.as_json:
         output.document(as_json(report))

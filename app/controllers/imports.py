@@ -3,12 +3,13 @@
 import asyncio
 import time
 from collections.abc import Sequence
-from contextlib import aclosing
+from contextlib import ExitStack, aclosing
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
 from app.controllers.described import described
+from app.controllers.import_ledger import recorded
 from app.controllers.import_words import merged, report_notice, source_outcome
 from app.controllers.pace import Pace
 from app.dialogs import Dialogs
@@ -131,31 +132,37 @@ class ImportController(QObject):
         self._pace = Pace(time.monotonic())
         self._window.first_run.show_importing(True)
         reports: list[ImportReport] = []
-        try:
+        with ExitStack() as at_the_end:
+            at_the_end.callback(self._show_ended, reports)
             while (place := self._next_place()) is not None:
-                report = await self._import_place(place)
+                report = await self._import_place(place, at_the_end)
                 if report is not None:
                     reports.append(report)
             self._say_done(reports)
-        finally:
-            for each in self._model.rows():
-                if each.state in ("waiting", "importing"):
-                    self._update(each.found, state="ready", note=self.tr("stopped"))
-            self._window.first_run.show_importing(False)
-            self.finished.emit(sum(report.new for report in reports))
+
+    def _show_ended(self, reports: Sequence[ImportReport]) -> None:
+        for each in self._model.rows():
+            if each.state in ("waiting", "importing"):
+                self._update(each.found, state="ready", note=self.tr("stopped"))
+        self._window.first_run.show_importing(False)
+        self.finished.emit(sum(report.new for report in reports))
 
     def _next_place(self) -> FoundSource | None:
         waiting = (row.found for row in self._model.rows() if row.state == "waiting")
         return next(waiting, None)
 
-    async def _import_place(self, place: FoundSource) -> ImportReport | None:
+    async def _import_place(self, place: FoundSource, at_the_end: ExitStack) -> ImportReport | None:
         before_bytes, before_messages = self._done_bytes, self._messages
         started = time.monotonic()
         self._update(place, state="importing", fraction=0.0, messages=0)
         self._show_progress()
         try:
-            job = ingest.Import([Path(place.path)], kind=place.kind or None)
-            async with aclosing(ingest.run(self._store, job)) as batches:
+            paths, kind = [Path(place.path)], place.kind or None
+            job = ingest.Import(paths, kind=kind)
+            async with (
+                recorded(self._store, paths, kind, job.report, at_the_end.close),
+                aclosing(ingest.run(self._store, job)) as batches,
+            ):
                 async for progress in batches:
                     self._note(place, progress, before_bytes, before_messages)
                     await self._pause()

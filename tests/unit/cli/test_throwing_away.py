@@ -58,7 +58,7 @@ def test_the_undo_is_told_with_the_deletion(run):
     _, out, _ = run("sessions", "delete", "a", "b", as_json=False)
     assert out.splitlines() == [
         "2 sessions with 4 messages moved to the trash.",
-        "undo: backscroll trash restore --operation 1",
+        "undo: backscroll trash restore --operation 2",
     ]
     assert run("sessions", "restore", "b")[1]["sessions"] == 1
     assert [s["session"] for s in run("sessions", "list")[1]["sessions"]] == ["b"]
