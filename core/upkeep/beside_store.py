@@ -7,13 +7,12 @@ import time
 from pathlib import Path
 
 from core.errors import StoreError
-from core.paths import STORE_NAME
 from core.store import snapshots
 from core.upkeep.backup import PROOF_PREFIX
 
 _COPIES = re.compile(r"(?:damaged|replaced)-[0-9A-Za-z-]{1,40}")
-_OF_STORE = (".check-*", "restoring-*", f"{STORE_NAME}.salvaged-*")
-"""What the full check, a restore and a salvage make, and leave behind when they are killed."""
+_OF_STORE = (".check-*", "restoring-*")
+"""What the full check makes, a restore and a salvage, and leave behind when they are killed."""
 
 _UNFINISHED = ("backscroll-copy-*", *_OF_STORE)
 _STALE_S = 3600.0
@@ -22,12 +21,10 @@ _STALE_S = 3600.0
 def copies(profile: Path) -> tuple[Path, ...]:
     """Return the folders that hold stores which were set aside, by name.
 
-    What a killed process left an hour ago is among them, copies of other programs' stores too;
-    of a salvage that is files.
+    What a killed process left an hour ago is among them, copies of other programs' stores too.
     """
     found = [each for each in sorted(profile.iterdir()) if _COPIES.fullmatch(each.name)]
-    found = [each for each in found if each.is_dir() and not each.is_symlink()]
-    return (*found, *leftovers(profile))
+    return (*(each for each in found if _is_folder(each)), *leftovers(profile))
 
 
 def leftovers(profile: Path) -> tuple[Path, ...]:
@@ -41,24 +38,19 @@ def under_way(profile: Path) -> tuple[Path, ...]:
 
 
 def folder_bytes(folder: Path) -> int:
-    """Return the bytes of a folder's files, or of a file; links are not followed."""
-    if not folder.is_dir():
-        return folder.lstat().st_size
+    """Return the bytes of a folder's files; links are not followed."""
     inside = (Path(root, name) for root, _, names in os.walk(folder) for name in names)
     return sum(path.lstat().st_size for path in inside)
 
 
 def remove_folder(folder: Path) -> None:
-    """Remove a folder of ours with all that is in it, or a file; links are not followed.
+    """Remove a folder of ours with all that is in it; links in it are not followed.
 
     Raises:
         StoreError: the system does not let it go.
     """
     try:
-        if folder.is_dir():
-            shutil.rmtree(folder)
-        else:
-            folder.unlink(missing_ok=True)
+        shutil.rmtree(folder)
     except OSError as error:
         raise StoreError(f"{folder} cannot be removed: {error}") from error
 
@@ -78,7 +70,11 @@ def sweep_snapshots(profile: Path, removed: list[Path]) -> None:
 
 def _unfinished(profile: Path, patterns: tuple[str, ...]) -> list[Path]:
     found = [each for pattern in patterns for each in sorted(profile.glob(pattern))]
-    return [each for each in found if not each.is_symlink()]
+    return [each for each in found if _is_folder(each)]
+
+
+def _is_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()
 
 
 def _is_stale(path: Path) -> bool:
