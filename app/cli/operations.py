@@ -1,13 +1,17 @@
 """`backscroll operations`: the ledger of what was done to the store."""
 
 import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, get_args
+
+import apsw
 
 from app.cli import words
 from app.cli.arguments import DONE, PARTIAL, comma_list, positive
 from app.cli.documents import operation_document
 from app.cli.output import Output, json_text
-from app.cli.store_access import reading, writing
+from app.cli.store_access import writing
 from core.errors import QueryError
 from core.upkeep_types import Operation, OperationState
 
@@ -47,7 +51,7 @@ def run_list(args: argparse.Namespace, output: Output) -> int:
     for state in args.state:
         if state not in _STATES:
             raise QueryError(f"no state {state!r}: {', '.join(_STATES)}")
-    with reading(args) as db:
+    with _looked_over(args) as db:
         found = listing(db, args.limit, args.before, args.state, args.kind)
     if output.as_json:
         output.document({"operations": [operation_document(each) for each in found]})
@@ -62,7 +66,7 @@ def run_show(args: argparse.Namespace, output: Output) -> int:
     """Print one operation."""
     from core.upkeep.operations import get
 
-    with reading(args) as db:
+    with _looked_over(args) as db:
         found = get(db, args.operation)
     _tell(found, output)
     return DONE
@@ -80,6 +84,19 @@ def run_verify(args: argparse.Namespace, output: Output) -> int:
             found = verify(db, args.operation, "command")
     _tell(found, output)
     return PARTIAL if found.state == "unknown" else DONE
+
+
+@contextmanager
+def _looked_over(args: argparse.Namespace) -> Iterator[apsw.Connection]:
+    """Give a connection after what died is no longer said to be running."""
+    from core.store.connection import transaction
+    from core.upkeep.operations import has_dead, recover
+
+    with writing(args) as db:
+        if has_dead(db) and not db.readonly("main"):
+            with transaction(db):
+                recover(db)
+        yield db
 
 
 def _tell(found: Operation, output: Output) -> None:

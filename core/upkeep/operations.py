@@ -186,6 +186,11 @@ def recover(db: apsw.Connection, *, now_ms: int | None = None) -> tuple[Operatio
     return found
 
 
+def has_dead(db: apsw.Connection) -> bool:
+    """Tell whether an operation stands in the ledger as running whose process is gone."""
+    return bool(_dead(db, _now(None)))
+
+
 def verify(
     db: apsw.Connection, operation_id: int, actor: Actor, *, now_ms: int | None = None
 ) -> Operation:

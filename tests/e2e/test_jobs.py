@@ -124,7 +124,6 @@ def test_a_killed_operation_is_unknown_then_verified_by_looking(backscroll):
         os.kill(process.pid, signal.SIGKILL)
         process.communicate()
 
-    listed(backscroll)  # any start recovers
     assert [
         each["state"]
         for each in backscroll("operations", "list", "--state", "unknown", "--json").json[
