@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QObject, Qt, QTimer
 
 from app.controllers.imports import ImportController
 from app.messages import describe
@@ -105,6 +105,7 @@ class StoredSourcesController(QObject):
         width = 110 if is_number else 0
         columns = (Column(first), Column(second, width, right=is_number))
         sheet = ListSheet(title, columns, self._window)
+        sheet.table.setTextElideMode(Qt.TextElideMode.ElideMiddle)  # names of files are at the end
         words = self.tr("What could be read is kept; the files are as they were.")
         sheet.sentence.show_words(words)
         sheet.show_rows([Row(n, texts) for n, texts in enumerate(rows)])

@@ -78,7 +78,7 @@ def ask_erase(preview: PurgePreview) -> Question:
     waiting = preview.waiting
     count = formatting.counted(waiting.messages, tr("%1 message"), tr("%1 messages"))
     facts = [
-        tr("%1, %2, are erased from every file of the store. This cannot be undone.")
+        tr("Erased from every file of the store: %1, %2. This cannot be undone.")
         .replace("%1", count)
         .replace("%2", formatting.size(waiting.bytes)),
     ]
@@ -89,7 +89,7 @@ def ask_erase(preview: PurgePreview) -> Question:
         )
         total = sum(each.bytes for each in preview.snapshots)
         facts.append(
-            tr("%1 with the text, %2, since %3, are deleted too; a new one is made after it.")
+            tr("Deleted with them: %1 with the text, %2, since %3; a new one is made after it.")
             .replace("%1", snapshots)
             .replace("%2", formatting.size(total))
             .replace("%3", formatting.full_time(oldest))

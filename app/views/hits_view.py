@@ -53,7 +53,7 @@ class HitsView(RowList):
         row = self.currentIndex().row() + steps
         while 0 <= row < self._model.rowCount():
             if self._model.hit(row) is not None:
-                self.setCurrentIndex(self._model.index(row))
+                self.stand_on(self._model.index(row))
                 return
             row += steps
 

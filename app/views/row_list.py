@@ -1,6 +1,13 @@
 """A list of rows of one height: what the lists of sessions, hits and searches have in common."""
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt, QTimer, Signal
+from PySide6.QtCore import (
+    QItemSelectionModel,
+    QModelIndex,
+    QPersistentModelIndex,
+    Qt,
+    QTimer,
+    Signal,
+)
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QListView, QScrollBar, QWidget
 
@@ -64,7 +71,7 @@ class RowList(QListView):
             self.setCurrentIndex(QModelIndex())
         else:
             index = self.model().index(row, 0)
-            self.setCurrentIndex(index)
+            self.stand_on(index)
             self.scrollTo(index)
         self._silent = False
         self._rest.stop()
@@ -75,7 +82,15 @@ class RowList(QListView):
         if count:
             row = self.currentIndex().row()
             row = 0 if row < 0 else min(max(row + rows, 0), count - 1)
-            self.setCurrentIndex(self.model().index(row, 0))
+            self.stand_on(self.model().index(row, 0))
+
+    def stand_on(self, index: QModelIndex) -> None:
+        """Make a row the current one and the only one chosen, whatever keys are held.
+
+        `setCurrentIndex` adds to what is chosen while Ctrl is down, as after Ctrl+Z.
+        """
+        only = QItemSelectionModel.SelectionFlag.ClearAndSelect
+        self.selectionModel().setCurrentIndex(index, only)
 
     def _open_current(self) -> None:
         index = self.currentIndex()

@@ -84,7 +84,7 @@ class SessionsView(RowList):
         if row < 0:
             return
         self._silent = True
-        self.setCurrentIndex(self._model.index(row))
+        self.stand_on(self._model.index(row))
         if len(self._kept_choice) > 1:
             self._choose_again()
         self._silent = False

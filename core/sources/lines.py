@@ -205,7 +205,9 @@ def _object_at(text: str, position: int) -> tuple[dict[str, Any] | None, int, st
         if text.startswith("\0", position):
             return None, position + 1, "a run of NUL bytes"
         stopped = len(text) if "Unterminated" in error.msg else max(error.pos, position + 1)
-        return None, stopped, f"not JSON: {error.msg} at character {error.pos + 1}"
+        # Python ends some of these with the word that follows here.
+        words = error.msg.removesuffix(" at")
+        return None, stopped, f"not JSON: {words} at character {error.pos + 1}"
     except RecursionError:
         return None, len(text), f"nested deeper than {MAX_DEPTH} levels"
     except ValueError as error:

@@ -4,6 +4,7 @@ import asyncio
 import shutil
 
 from PySide6.QtCore import QItemSelectionModel, Qt
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
 from app.controllers.navigation import Place
@@ -292,6 +293,27 @@ def test_a_refresh_keeps_what_is_chosen(run, filled):
         assert len(chosen) == 2
         await filled.sessions.load()
         assert [each.id for each in view.chosen_sessions()] == chosen
+
+    run(scenario())
+
+
+def test_undo_with_ctrl_held_chooses_nothing_beside_what_came_back(run, filled):
+    view = filled.window.sessions_view
+    control = Qt.KeyboardModifier.ControlModifier
+
+    async def scenario():
+        gone = stand_on(filled, 0)
+        press_delete(filled)
+        await until(lambda: filled.window.list_undo.isVisible())
+        QTest.keyPress(filled.window.windowHandle(), Qt.Key.Key_Control, control)
+        try:
+            assert QGuiApplication.keyboardModifiers() == control
+            filled.undoing.undo()
+            await until(lambda: len(sessions(filled)) == 4)
+            await until(lambda: view.current_session() == gone)
+            assert view.chosen_sessions() == [gone]
+        finally:
+            QTest.keyRelease(filled.window.windowHandle(), Qt.Key.Key_Control)
 
     run(scenario())
 

@@ -159,7 +159,7 @@ def test_bytes_that_are_not_utf8_cost_only_themselves():
         (b"\0" * 9, "NUL"),
         (b"42", "not a JSON object"),
         (b"[1]", "not a JSON object"),
-        (b'{"type":"user","mess', "not JSON"),
+        (b'{"type":"user","mess', "not JSON: Unterminated string starting at character 16"),
         (b'{"a":NaN}', "NaN"),
         (b'{"a":1e999}', "out of range"),
         (b'{"a":' + b"7" * 5000 + b"}", "4300 digits"),
