@@ -1,14 +1,19 @@
 """How many messages an answer is about, and how many it leaves out."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import apsw
 
 from core.search.scope import (
+    HALF_DELETED,
     IN_TRASH,
     IS_ASIDE,
     IS_LONG,
+    NOWHERE_ELSE,
     ON_REQUEST,
+    TRASHED,
     Scope,
     has_role,
     one_of,
@@ -30,14 +35,57 @@ def counted(counts: Counts, scope: Scope) -> int:
 def searched(db: apsw.Connection, counts: Counts, scope: Scope) -> int:
     """Return how many messages are in the scope.
 
-    Costs nothing where counters tell, the messages in the trash where that alone is left out,
-    else a look at every message.
+    Costs nothing where counters tell, the messages in the trash where that alone is left out
+    and they were not counted since the last change, else a look at every message.
     """
     if not scope.is_narrowed:
         return counted(counts, scope)
+    if scope.filters is EVERYTHING and scope.left_sessions == TRASHED:
+        gone = trash_counts(db)
+        return counted(counts, scope) - counted(gone.deleted, scope) - counted(gone.held, scope)
     if scope.filters is EVERYTHING:
         return counted(counts, scope) - count(db, scope.left_by_trash)
     return count(db, scope.where)
+
+
+class TrashCounts(NamedTuple):
+    """Messages that only sessions in the trash show, by flags as `keys.counts` has them.
+
+    `held` could come back from it; those `deleted` are of sessions that are just being deleted.
+    """
+
+    held: Counts
+    deleted: Counts
+
+
+def trash_counts(db: apsw.Connection) -> TrashCounts:
+    """Return how many messages there are in the trash with their sessions.
+
+    Looks at each of them, once for each state of the store: a connection remembers.
+    """
+    if db.txn_state("main") == apsw.SQLITE_TXN_WRITE:
+        return _trash_counts(db)  # what is counted may be rolled back
+    state = (int(db.pragma("data_version")), db.total_changes())
+    known = _known.get(db)
+    if known is None or known[0] != state:
+        known = _known[db] = (state, _trash_counts(db))
+    return known[1]
+
+
+_known: WeakKeyDictionary[apsw.Connection, tuple[tuple[int, int], TrashCounts]] = (
+    WeakKeyDictionary()
+)
+
+
+def _trash_counts(db: apsw.Connection) -> TrashCounts:
+    rows: Iterable[tuple[int, int, int]] = db.execute(
+        f"SELECT k.session_id IN ({HALF_DELETED}), k.flags & {keys.COUNTED_MASK}, count(*)"
+        f" FROM message_keys AS k WHERE {NOWHERE_ELSE.text} GROUP BY 1, 2"
+    )
+    held, deleted = dict[int, int](), dict[int, int]()
+    for is_deleted, flags, number in rows:
+        (deleted if is_deleted else held)[flags] = number
+    return TrashCounts(held, deleted)
 
 
 def count(db: apsw.Connection, where: Sql) -> int:
@@ -66,7 +114,9 @@ def left_out(db: apsw.Connection, counts: Counts, scope: Scope) -> dict[str, int
 def _trashed(db: apsw.Connection, counts: Counts, scope: Scope, filters: Sql) -> int:
     """Return how many messages are in the trash, with their sessions or alone."""
     found = 0
-    if scope.left_sessions:
+    if scope.left_sessions and scope.filters is EVERYTHING:
+        found += counted(trash_counts(db).held, scope)
+    elif scope.left_sessions:
         shown = Sql(one_of(STATE_MASK, [STATE_BITS[state] for state in scope.states]))
         found += count(db, both(IN_TRASH, shown, filters))
     if keys.total(counts, states=frozenset({MessageState.TRASHED})):

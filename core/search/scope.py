@@ -55,18 +55,16 @@ ON_REQUEST = {"rewound": MessageState.REWOUND, "hidden": MessageState.HIDDEN}
 """States that are searched when a request includes them by these names."""
 
 
-_TRASHED = "SELECT id FROM sessions WHERE trashed_at_ms IS NOT NULL"
-_HALF_DELETED = f"{_TRASHED} AND trashed_by = {BEING_DELETED}"
+TRASHED = "SELECT id FROM sessions WHERE trashed_at_ms IS NOT NULL"
+HALF_DELETED = f"{TRASHED} AND trashed_by = {BEING_DELETED}"
 _HAS_LIVE_PLACE = (
     "EXISTS (SELECT 1 FROM message_placements AS p WHERE p.message_id = k.id"
     " AND p.session_id NOT IN ({left}))"
 )
-NOWHERE_ELSE = Sql(
-    f"(k.session_id IN ({_TRASHED}) AND NOT {_HAS_LIVE_PLACE.format(left=_TRASHED)})"
-)
+NOWHERE_ELSE = Sql(f"(k.session_id IN ({TRASHED}) AND NOT {_HAS_LIVE_PLACE.format(left=TRASHED)})")
 """Messages that only sessions in the trash show, or such as are just being deleted."""
 
-IN_TRASH = Sql(f"(k.session_id NOT IN ({_HALF_DELETED}) AND {NOWHERE_ELSE.text})")
+IN_TRASH = Sql(f"(k.session_id NOT IN ({HALF_DELETED}) AND {NOWHERE_ELSE.text})")
 """Messages that only sessions in the trash show, and that could come back from it."""
 
 
@@ -128,7 +126,7 @@ def scope_of(db: apsw.Connection, request: SearchRequest, fields: tuple[Node, ..
     with_trash = request.everything or "trash" in request.include
     if with_trash:
         states |= {MessageState.TRASHED}
-    left_sessions = _HALF_DELETED if with_trash else _TRASHED
+    left_sessions = HALF_DELETED if with_trash else TRASHED
     if not db.execute(f"SELECT EXISTS ({left_sessions})").get:
         left_sessions = ""
     session_ids = _named(db, request.sessions, left_sessions)

@@ -5,16 +5,18 @@ from random import Random
 
 import pytest
 
+from core.search import census
 from core.search.language import parse
 from core.search.run import QUERY_TIMEOUT, search
 from core.search.term import Term, ascii_lower
 from core.sources.records import SessionRecord
-from core.store.connection import transaction
+from core.store.connection import open_store, snapshot, transaction
 from core.text import project
 from core.types import MessageState, Role, SearchRequest
+from core.upkeep import trash
 from tests.unit.search import texts
 from tests.unit.search.stores import record
-from tests.unit.store.making import message, store_at, store_messages
+from tests.unit.store.making import library, message, path_at, store_at, store_messages
 
 
 @pytest.fixture
@@ -202,3 +204,34 @@ def test_it_finds_what_a_plain_substring_finds(tmp_path):
         checked += 1
     assert checked > 60
     made.close()
+
+
+def test_counts_of_the_trash_follow_every_change_and_forget_what_was_rolled_back(tmp_path):
+    path = path_at(tmp_path)
+    made, other = store_at(tmp_path), open_store(path, library())
+    for name in ("a", "b"):
+        store_messages(made, *(message(f"{name}{n}", "ochre", session=name) for n in range(3)))
+
+    def counts(db):
+        with snapshot(db):
+            answer = search(db, SearchRequest("ochre"))
+        return answer.messages_searched, answer.not_searched.get("trashed", 0)
+
+    def throw(db, name):
+        row = db.execute("SELECT id FROM sessions WHERE native_id = ?", (name,)).get
+        return trash.trash_session(db, row, "you")
+
+    assert counts(made) == counts(other) == (6, 0)
+    with transaction(made):
+        thrown = throw(made, "a")
+    assert counts(made) == counts(other) == (3, 3)
+    other.execute("BEGIN IMMEDIATE")
+    throw(other, "b")
+    assert census.trash_counts(other).held != census.trash_counts(made).held
+    other.execute("ROLLBACK")
+    assert counts(other) == (3, 3)
+    with transaction(made):
+        trash.undo(made, thrown.id, "you")
+    assert counts(made) == counts(other) == (6, 0)
+    made.close()
+    other.close()
