@@ -85,7 +85,7 @@ def sort(rows: Sequence[Row], related: dict[int, int], cutoff_ms: int, now_ms: i
     A lineage with a member that is pinned, running, or of unknown age stays whole.
     """
     running_since = now_ms - RUNNING_MS
-    kept = _families_kept(rows, related, cutoff_ms, running_since)
+    kept = _families_kept(rows, related, cutoff_ms, running_since) if related else {}
     found = Sorted()
     for row in rows:
         session_id, last_ms, _, is_pinned, is_open = row
@@ -132,18 +132,26 @@ def by_month(rows: Iterable[Row], going: Iterable[Row]) -> dict[Month, tuple[int
 
     Sessions and messages of those that go, then of those that stay.
     """
-    timed = [row for row in rows if row[1] is not None]
-    if not timed:
+    times = [row[1] for row in rows if row[1] is not None]
+    if not times:
         return {}
     gone = {row[0] for row in going}
-    times = [last_ms for _, last_ms, *_ in timed if last_ms is not None]
     months, starts = _months(min(times), max(times))
     sums = [[0, 0, 0, 0] for _ in months]
-    for (session_id, _, messages, _, _), last_ms in zip(timed, times, strict=True):
-        found = sums[bisect_right(starts, last_ms) - 1]
-        at = 0 if session_id in gone else 2
-        found[at] += 1
-        found[at + 1] += messages
+    found, first, after = sums[0], 1, 0  # neighbours are mostly of one month
+    for session_id, last_ms, messages, _, _ in rows:
+        if last_ms is None:
+            continue
+        if not first <= last_ms < after:
+            at = bisect_right(starts, last_ms)
+            found, first = sums[at - 1], starts[at - 1]
+            after = starts[at] if at < len(starts) else last_ms + 1
+        if session_id in gone:
+            found[0] += 1
+            found[1] += messages
+        else:
+            found[2] += 1
+            found[3] += messages
     return {
         month: (found[0], found[1], found[2], found[3])
         for month, found in zip(months, sums, strict=True)

@@ -8,9 +8,10 @@ import apsw
 from core.history.deletion import TEXT_BYTES
 
 COUNTED = 20_000
-"""Messages up to which bytes are counted; of more, an even sample of about so many is."""
+"""Messages up to which bytes are counted; of more, an even sample is."""
 
-_WALKED = 5  # times COUNTED: of more messages than these only some sessions are looked at
+_SAMPLED = 6_000  # messages, where fewer are not asked for
+_WALKED = 5  # times the sample: of more messages than these only some sessions are looked at
 _HASHED = 1 << 32
 
 _SUMS = f"""
@@ -27,12 +28,14 @@ def text_bytes(
     """Return the bytes of the texts that belong to sessions, given as (row, messages).
 
     Exact up to `counted` messages. Beyond, they are estimated from messages taken evenly
-    by a hash of their ids, within a few percent, at the cost of so many.
+    by a hash of their ids, within a few percent, at the cost of fewer.
     """
-    total = sum(messages for _, messages in sessions)
+    total = sum([messages for _, messages in sessions])
+    if total > counted:
+        counted = min(counted, _SAMPLED)
     step = max(1, total // (_WALKED * counted))
     looked_at = sessions[::step]
-    within = sum(messages for _, messages in looked_at)
+    within = sum([messages for _, messages in looked_at])
     share = 1.0 if within <= counted else counted / within
     ids = json.dumps([row for row, _ in looked_at])
     sums: tuple[int, int, int] = db.execute(_SUMS, (int(share * _HASHED), ids)).get
