@@ -30,6 +30,7 @@ _OURS = re.compile(r"(state-\d{8}T\d{9}Z-[a-z0-9-]{1,40})\.(.+)")
 _TIME = "%Y%m%dT%H%M%S"
 _HALF, _STALE_S = ".partial", 3600.0
 _MOST_DESCRIPTION = 16 * 1024
+_MOST_NAMES = 100
 _UNREAD = "its description cannot be read"
 
 
@@ -63,12 +64,10 @@ def take(
     Raises:
         StoreFullError, StoreError, RefusedError: as `copying.copy_store`.
     """
-    path = folder / _name(reason)
+    path = _reserved(folder, reason)
     half = path.with_name(path.name + _HALF)
-    if os.path.lexists(path):
-        raise RefusedError(f"{path} exists already; it was left as it is")
-    yield from copying.copy_moment(source, half)
     try:
+        yield from copying.copy_moment(source, half)
         described = yield from _described(source)
         with _told(path):
             key = profile / paths.TOMBSTONE_KEY_NAME
@@ -241,6 +240,18 @@ def _told(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise StoreError(f"{path} cannot be changed: {error.strerror}") from error
+
+
+def _reserved(folder: Path, reason: str) -> Path:
+    """Return a path for a new snapshot that no other process takes: a description is there."""
+    for _ in range(_MOST_NAMES):
+        path = folder / _name(reason)
+        with _told(path), suppress(FileExistsError):
+            paths.create_private_file(path.with_suffix(".json"))
+            if not os.path.lexists(path):
+                return path
+        time.sleep(0.001)  # another one was begun in this millisecond
+    raise RefusedError(f"{path} exists already; it was left as it is")
 
 
 def _name(reason: str) -> str:

@@ -207,3 +207,17 @@ def test_a_planted_folder_of_snapshots_stops_the_migration(tmp_path, monkeypatch
     assert db.readonly("main")
     db.close()
     assert recipe.is_writable(path)
+
+
+def test_of_two_begun_in_the_same_millisecond_each_gets_a_name(folder, monkeypatch):
+    """Two programs that open an older store at once each make one before they migrate it."""
+    names = [f"state-20260101T00000000{n}Z-manual.db" for n in (1, 1, 2)]
+    given = iter(names)
+    monkeypatch.setattr(snapshots, "_name", lambda _reason: next(given))
+    with copying.opened_at_one_moment(folder.parent / "state.db") as source:
+        first = snapshots.take(folder.parent, source, "manual", folder)
+        next(first)
+        second = taken(folder)
+        *_, made = first
+    assert [Path(each.path).name for each in (made, second)] == [names[0], names[2]]
+    assert [each.problem for each in snapshots.listed(folder)] == ["", ""]
