@@ -1,7 +1,7 @@
 """What the trash holds: looked at, never changed."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import apsw
 
@@ -11,7 +11,7 @@ from core.history.deletion import BEING_DELETED, TEXT_BYTES
 from core.history.sessions import sessions_by_id
 from core.store import clock
 from core.upkeep import operations
-from core.upkeep.text_sizes import text_bytes
+from core.upkeep.text_sizes import COUNTED, text_bytes
 from core.upkeep_types import Trash, TrashItem
 
 IN_TRASH = f"trashed_at_ms IS NOT NULL AND coalesce(trashed_by, 0) <> {BEING_DELETED}"
@@ -25,29 +25,76 @@ _SINGLE = f"SELECT m.uid, {_SINGLE_BYTES} FROM messages AS m"
 def contents(db: apsw.Connection, limit: int = 200) -> Trash:
     """Return what the trash holds, the latest first, at most `limit` items.
 
-    Bytes of an item of more than some hundred messages are estimated. Some 50 ms for 100,000
-    sessions in it.
+    Bytes of more than some hundred messages of an item, and of many together, are estimated.
+    Three looks at each session in it: some 100 ms for 100,000.
     """
     lasts_ms = settings.read(db, settings.TRASH_DAYS) * clock.DAY_MS
-    listed: list[Any] = db.execute(
+    moves, singles = _moves(db), _singles(db)
+    times = [move.oldest_at_ms for move in moves]
+    times += [singles.oldest_at_ms] if singles.oldest_at_ms is not None else []
+    messages = sum(move.messages for move in moves)
+    return Trash(
+        items=tuple(_items(db, _listed(db, limit), lasts_ms)),
+        total=sum(move.sessions for move in moves) + singles.messages,
+        messages=messages + singles.messages,
+        bytes=_session_bytes(db, messages) + singles.bytes,
+        next_expiry_at_ms=min(times) + lasts_ms if times else None,
+        undoable=_undoable(db, moves),
+    )
+
+
+class _Move(NamedTuple):
+    """What one operation moved to the trash and is still there; None for it where unknown."""
+
+    operation_id: int | None
+    sessions: int
+    messages: int
+    oldest_at_ms: int
+
+
+class _Singles(NamedTuple):
+    """The single messages in the trash."""
+
+    messages: int
+    bytes: int
+    oldest_at_ms: int | None
+
+
+def _moves(db: apsw.Connection) -> list[_Move]:
+    rows = db.execute(
+        "SELECT trashed_by, count(*), sum(message_count), min(trashed_at_ms) FROM sessions"
+        f" WHERE {IN_TRASH} GROUP BY trashed_by"
+    )
+    return [_Move(*row) for row in rows]
+
+
+def _listed(db: apsw.Connection, limit: int) -> list[Any]:
+    """Return the latest in the trash: session, message or None, time, operation."""
+    if not limit:
+        return []
+    rows: list[Any] = db.execute(
         f"SELECT id, NULL, trashed_at_ms, trashed_by FROM sessions WHERE {IN_TRASH}"
         " UNION ALL SELECT session_id, message_id, trashed_at_ms, trashed_by FROM trashed_messages"
         " ORDER BY 3 DESC, 2 DESC, 1 DESC LIMIT ?",
         (limit,),
     ).fetchall()
-    sessions: list[Any] = db.execute(
-        f"SELECT id, message_count, trashed_at_ms FROM sessions WHERE {IN_TRASH}"
+    return rows
+
+
+def _session_bytes(db: apsw.Connection, messages: int) -> int:
+    """Return the bytes of the sessions in the trash; of many, those of some tell."""
+    share = 1.0 if messages <= COUNTED else COUNTED / 3 / messages
+    looked_at: list[Any] = db.execute(
+        f"SELECT id, message_count FROM sessions WHERE {IN_TRASH}"
+        f" AND (id * {_SPREAD}) % {_HASHED} < ?",
+        (int(share * _HASHED),),
     ).fetchall()
-    singles, single_bytes, oldest = _singles(db)
-    times = [at_ms for *_, at_ms in sessions] + ([oldest] if oldest is not None else [])
-    return Trash(
-        items=tuple(_items(db, listed, lasts_ms)),
-        total=len(sessions) + singles,
-        messages=sum(count for _, count, _ in sessions) + singles,
-        bytes=text_bytes(db, [(row, count) for row, count, _ in sessions]) + single_bytes,
-        next_expiry_at_ms=min(times) + lasts_ms if times else None,
-        undoable=_undoable(db),
-    )
+    held = sum([count for _, count in looked_at])
+    found = text_bytes(db, looked_at)
+    return round(found * messages / held) if held and share < 1.0 else found
+
+
+_SPREAD, _HASHED = 2654435761, 1 << 32
 
 
 def session_in_trash(db: apsw.Connection, ref: str) -> int:
@@ -112,29 +159,23 @@ def _items(db: apsw.Connection, listed: Iterable[Any], lasts_ms: int) -> Iterato
         )
 
 
-def _singles(db: apsw.Connection) -> tuple[int, int, int | None]:
-    """Return how many single messages are in the trash, their bytes, and the earliest time."""
+def _singles(db: apsw.Connection) -> _Singles:
     found: tuple[int, int, int | None] = db.execute(
         f"SELECT count(*), coalesce(sum({_SINGLE_BYTES}), 0), min(t.trashed_at_ms)"
         " FROM trashed_messages AS t JOIN messages AS m ON m.id = t.message_id"
     ).get
-    return found
+    return _Singles(*found)
 
 
-def _undoable(db: apsw.Connection) -> int | None:
+def _undoable(db: apsw.Connection, moves: Iterable[_Move]) -> int | None:
     """Return the latest operation of which everything it moved is still in the trash."""
-    rows: list[Any] = db.execute(
-        "SELECT trashed_by, sum(is_session), sum(NOT is_session) FROM"
-        f" (SELECT trashed_by, 1 AS is_session FROM sessions WHERE {IN_TRASH}"
-        " UNION ALL SELECT trashed_by, 0 FROM trashed_messages)"
-        " WHERE trashed_by IS NOT NULL GROUP BY trashed_by ORDER BY trashed_by DESC"
-    ).fetchall()
-    for operation_id, sessions, messages in rows:
+    sessions = {move.operation_id: move.sessions for move in moves}
+    alone = {by for (by,) in db.execute("SELECT DISTINCT trashed_by FROM trashed_messages")}
+    for operation_id in sorted({by for by in {*sessions, *alone} if by is not None}, reverse=True):
         try:
             receipt = operations.get(db, operation_id).receipt
         except NotFoundError:
             continue
-        moved = receipt.get("sessions", 0)
-        if sessions == moved and (sessions or messages):
+        if sessions.get(operation_id, 0) == receipt.get("sessions", 0):
             return int(operation_id)
     return None
