@@ -190,18 +190,23 @@ def _log_cut(db: apsw.Connection) -> Generator[Progress, None, str]:
 
     Writers wait for a quarter of a second at a time, and can go in between.
     """
-    db.set_busy_timeout(_TRY_MS)
-    try:
-        for tried in range(_TRIES):
-            busy, *_ = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").get
-            if not busy:
-                return ""
-            yield Progress(tried, _TRIES, "steps", "waiting for readers")
-            time.sleep(_BETWEEN_S)
-    finally:
-        db.set_busy_timeout(recipe.BUSY_TIMEOUT_MS)
+    for tried in range(_TRIES):
+        if _is_log_cut(db):
+            return ""
+        yield Progress(tried, _TRIES, "steps", "waiting for readers")
+        time.sleep(_BETWEEN_S)
     others = holders.in_words(holders.open_elsewhere(Path(db.filename)))
     return f"the store is being read by {others or 'a search or a copy of this program'}"
+
+
+def _is_log_cut(db: apsw.Connection) -> bool:
+    """Try once to cut it; whoever else uses the connection between two steps waits as always."""
+    db.set_busy_timeout(_TRY_MS)
+    try:
+        busy, *_ = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").get
+    finally:
+        db.set_busy_timeout(recipe.BUSY_TIMEOUT_MS)
+    return not busy
 
 
 def _without_copies(

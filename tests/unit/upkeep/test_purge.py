@@ -221,6 +221,21 @@ def test_a_reader_keeps_it_pending_and_a_later_purge_does_the_rest(profile, monk
     assert secrets.found(profile) == {}
 
 
+def test_between_its_steps_the_connection_waits_as_long_as_always(profile, monkeypatch):
+    """Another one's steps may run on it there."""
+    monkeypatch.setattr(purge, "_TRY_MS", 5)
+    with (
+        closing(opened(profile)) as db,
+        closing(open_reader(profile / "state.db", tokenizer=None)) as reader,
+    ):
+        delete_secrets(db)
+        usual = db.pragma("busy_timeout")
+        reader.execute("BEGIN")
+        assert reader.execute("SELECT count(*) FROM messages").get
+        waits = {db.pragma("busy_timeout") for _ in purge.run(db, "command")}
+    assert waits == {usual}
+
+
 def test_a_reader_that_comes_while_the_file_is_written_anew_keeps_it_pending(profile, monkeypatch):
     monkeypatch.setattr(purge, "_TRIES", 1)
     monkeypatch.setattr(purge, "_TRY_MS", 5)
