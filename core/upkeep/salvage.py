@@ -13,6 +13,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import apsw
+
 from core import paths
 from core.errors import RefusedError, StoreError
 from core.history.tombstones import read_key
@@ -87,14 +89,25 @@ def _read_into(path: Path, new: Path) -> Generator[Progress, None, dict[str, Any
             with closing(snapshots.opened_still(Path(newest.path))) as old:
                 yield from taken.merge(old)
         facts = taken.finish()
-        if facts["tables"].get("tombstones") and (path.parent / paths.TOMBSTONE_KEY_NAME).exists():
-            yield from delete_again(db, read_key(path.parent))
+        yield from _deleted_again(db, path.parent, facts)
         with transaction(db):
             rescue.begin_indexes(db)  # from the first moment they say that they hold nothing yet
         facts["messages"] = int(db.execute("SELECT count(*) FROM messages").get)
         facts["snapshot"] = None if newest is None else Path(newest.path).name
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     return facts
+
+
+def _deleted_again(db: apsw.Connection, profile: Path, facts: dict[str, Any]) -> Iterator[Progress]:
+    """Delete what the snapshot has brought back, or tell that nobody knows what that is."""
+    if db.execute("SELECT 1 FROM tombstones LIMIT 1").get is None:
+        return
+    try:
+        key = read_key(profile)
+    except StoreError as error:  # what can be read is worth more than to stop here
+        facts["deletions_unknown"] = str(error)
+        return
+    yield from delete_again(db, key)
 
 
 def _finished(
@@ -138,6 +151,8 @@ def _in_words(facts: dict[str, Any], folder: Path) -> str:
     if facts["from_snapshot"]:
         told += f", {facts['from_snapshot'].get('messages', 0):,} of them from the snapshot"
     told += f"; {lost:,} are lost" if lost else "; none is known to be lost"
+    if facts.get("deletions_unknown") and facts["from_snapshot"]:
+        told += "; what was deleted since the snapshot may be back, for its key cannot be read"
     if not facts["messages"]:
         told = "nothing could be read: import your sources again"
     return f"{told}. The damaged file is kept in {folder.name}"

@@ -200,6 +200,21 @@ def test_what_was_deleted_since_the_snapshot_stays_deleted(tmp_path):
         assert db.execute("SELECT count(*) FROM messages WHERE uid = 'm2'").get == 1
 
 
+def test_without_the_key_of_deletions_all_is_rescued_and_that_is_said(tmp_path):
+    path = filled(tmp_path, 60)
+    with opened(path) as db:
+        for _ in backup.make(db, "test", "command"):
+            pass
+        row = db.execute("SELECT id FROM sessions WHERE native_id = 's1'").get
+        with own_key_checks(db), transaction(db):
+            delete_sessions(db, [row], make_key(path.parent))
+    (path.parent / "tombstone.key").unlink()
+    overwrite(path, leaves_of(path, "messages")[0], noise(2))
+    *_, report = salvage.run(path, "command")
+    assert "what was deleted since the snapshot may be back" in report.outcome
+    assert report.facts["messages"] == 60
+
+
 def test_a_store_that_is_open_is_refused_and_left(tmp_path):
     path = filled(tmp_path, 20)
     with opened(path), pytest.raises(RefusedError, match="open in"):
