@@ -16,7 +16,7 @@ import apsw
 import msgspec
 
 from core import paths
-from core.errors import StoreBusyError, StoreError
+from core.errors import StoreBusyError, StoreError, StoreReadOnlyError
 
 MARKER, LOCK = "restore.json", "restore.lock"
 NEW_NAME = "new.db"
@@ -40,12 +40,15 @@ def only_one(profile: Path) -> Iterator[None]:
 
     Raises:
         StoreBusyError: somebody else still does after ten seconds.
+        StoreReadOnlyError: the folder cannot be written to.
     """
     lock = profile / LOCK
     try:
         paths.create_private_file(lock)
     except FileExistsError:
         paths.require_private_file(lock)
+    except OSError as error:
+        raise StoreReadOnlyError(f"{profile} cannot be written to: {error.strerror}") from error
     with closing(apsw.Connection(str(lock), flags=apsw.SQLITE_OPEN_READWRITE)) as db:
         db.set_busy_timeout(WAIT_MS)
         try:

@@ -81,13 +81,16 @@ def restore(profile: Path, snapshot: Path, actor: Actor) -> Iterator[Progress | 
     pass over the indexes: some 20 s for 100,000 messages.
 
     Raises:
-        RefusedError: the store is open somewhere, `snapshot` is no finished file, or both stores
-            have deletions that were noted under different keys.
+        RefusedError: the store is open somewhere, `snapshot` is no finished file or the store
+            itself, or both stores have deletions that were noted under different keys.
         NotAStoreError, SchemaTooNewError, StoreCorruptError: `snapshot` cannot be used.
         StoreFullError: there is no room for a copy.
     """
     paths.ensure_private_dir(profile)
-    recipe.spill_beside(paths.store_path(profile))
+    store = paths.store_path(profile)
+    if store.exists() and snapshot.exists() and snapshot.samefile(store):
+        raise RefusedError(f"{snapshot} is the store itself, not a snapshot of it")
+    recipe.spill_beside(store)
     with replacing.staging(profile) as (staged, stamp):
         _refuse_open(paths.store_path(profile))
         report = yield from _restored(profile, snapshot, actor, staged, stamp)
@@ -109,6 +112,9 @@ def _restored(
         with closing(open_writer(path, tokenizer=tokenizer.locate())) as db:
             damaged = yield from _checked(db, snapshot)
             key = _key_for(profile, snapshot, db, old)
+            with recipe.immediate(db):
+                migrations.upgrade(db)
+                _stop_what_ran(db, snapshots.snapshot_at(snapshot).reason)
             receipt = yield from _made_current(db, key, old, damaged)
             receipt |= {
                 "snapshot": snapshot.name,
@@ -244,10 +250,7 @@ def _key(path: Path) -> bytes | None:
 def _made_current(
     db: apsw.Connection, key: bytes | None, old: _Old | None, damaged: tuple[str, ...]
 ) -> Generator[Progress, None, dict[str, object]]:
-    """Bring the copy to this version, delete from it what was deleted, and see to its indexes."""
-    with recipe.immediate(db):
-        migrations.upgrade(db)
-        _stop_what_ran(db)
+    """Delete from the copy what was deleted from the old store, and see to its indexes."""
     fingerprint = tokenizer_fingerprint(db)
     with transaction(db):
         if old is not None:
@@ -277,8 +280,18 @@ def _made_current(
     }
 
 
-def _stop_what_ran(db: apsw.Connection) -> None:
-    """Say of whatever ran when the snapshot was taken that it does not run here."""
+def _stop_what_ran(db: apsw.Connection, reason: str) -> None:
+    """Say of whatever ran when the snapshot was taken that it does not run here.
+
+    One of it is the backup that took the snapshot, for this reason.
+    """
+    db.execute(
+        "UPDATE operations SET state = 'succeeded', outcome = 'it made the snapshot that was"
+        " restored', ended_at_ms = started_at_ms, holder = NULL, heartbeat_at_ms = NULL WHERE id ="
+        " (SELECT max(id) FROM operations WHERE state = 'running' AND kind = 'backup'"
+        " AND arguments ->> 'reason' = ?)",
+        (reason,),
+    )
     db.execute(
         "UPDATE operations SET state = 'failed', outcome = 'it was running when the snapshot that"
         " was restored was taken', holder = NULL, heartbeat_at_ms = NULL WHERE state = 'running'"

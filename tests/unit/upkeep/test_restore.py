@@ -1,5 +1,6 @@
 """Going back to a snapshot: the right file, whole, without what was deleted, or nothing changes."""
 
+import errno
 import os
 import random
 import shutil
@@ -23,6 +24,7 @@ from core.errors import (
     SchemaTooNewError,
     StoreError,
     StoreFullError,
+    StoreReadOnlyError,
 )
 from core.index import backfill, health
 from core.search.run import search
@@ -535,3 +537,32 @@ def test_an_error_in_the_middle_leaves_the_old_store(profile, monkeypatch):
         restored(profile, taken)
     assert set(state_of_files(profile)) == set(before)
     assert "later" in uids(profile)
+
+
+def test_the_backup_that_made_the_snapshot_is_not_said_to_have_failed(profile):
+    taken = backed_up(profile)
+    with closing(opened(profile)) as db:
+        (told,) = db.execute("SELECT outcome FROM operations WHERE kind = 'backup'").fetchone()
+    assert "kept" in told
+    restored(profile, taken)
+    with closing(opened(profile)) as db:
+        found = db.execute("SELECT kind, state FROM operations ORDER BY id").fetchall()
+    assert found == [("backup", "succeeded"), ("restore", "succeeded")]
+
+
+def test_the_store_is_no_snapshot_of_itself(profile):
+    before = state_of_files(profile)
+    with pytest.raises(RefusedError, match="the store itself"):
+        restored(profile, profile / "state.db")
+    assert state_of_files(profile) == before
+
+
+def test_a_folder_that_cannot_be_written_to_is_told_in_words(profile, monkeypatch):
+    taken = backed_up(profile)
+
+    def refused(path: Path) -> None:
+        raise OSError(errno.EROFS, "Read-only file system", str(path))
+
+    monkeypatch.setattr(replacing.paths, "create_private_file", refused)
+    with pytest.raises(StoreReadOnlyError, match="Read-only file system"):
+        restored(profile, taken)
