@@ -18,8 +18,8 @@ def add_to(commands: Any, shared: argparse.ArgumentParser) -> None:
         parents=[shared],
         help="go back to a snapshot",
         description="Puts a copy of a snapshot in the place of the store, whose files are kept "
-        "aside until the next purge. What was deleted since stays deleted. Nobody may have the "
-        "store open.",
+        "aside until the next purge. What was deleted for good since stays deleted; the trash "
+        "and the ledger are as they were then. Nobody may have the store open.",
     )
     parser.add_argument("file", metavar="FILE", help="a snapshot, by its name or its path")
     parser.add_argument("--yes", action="store_true", help="do not ask")
