@@ -10,11 +10,12 @@ from typing import Any
 import apsw
 import msgspec
 
-from core.errors import StoreError
+from core.errors import StoreCorruptError, StoreError
 from core.index import tokenizer
 from core.index.state import statuses
 from core.search.census import count
-from core.search.scope import NOWHERE_ELSE, one_of
+from core.search.in_trash import NOWHERE_ELSE
+from core.search.scope import one_of
 from core.search.sql import Sql, both
 from core.store import damage, keys, listing, migrations, tokenizer_probe, whereabouts
 from core.store.errors import core_error
@@ -85,6 +86,9 @@ def status(db: apsw.Connection, path: Path) -> StoreStatus:
     )
 
 
+_PAGES = "its pages are damaged and cannot be read"
+
+
 def _timed(db: apsw.Connection, name: str, look: Callable[[apsw.Connection], Finding]) -> Finding:
     """Return a finding with its time; what SQLite says of a damaged part is a finding, too."""
     now_ms = time.time_ns() // 1_000_000
@@ -96,7 +100,7 @@ def _timed(db: apsw.Connection, name: str, look: Callable[[apsw.Connection], Fin
         told = core_error(error, db.filename)
         if told is None:
             raise
-        found = Finding(name, False, str(told))
+        found = Finding(name, False, _PAGES if isinstance(told, StoreCorruptError) else str(told))
     return replace(found, at_ms=now_ms)
 
 

@@ -90,6 +90,14 @@ def test_what_is_stuck_promises_no_time(page):
     assert "nothing moves" in text(index_words.reason(shown))
 
 
+def test_a_paused_index_that_is_complete_says_what_waits():
+    shown = IndexShown(index(state="settling", paused=True), NOW_MS)
+
+    assert text(index_words.reason(shown)) == (
+        "It answers for every row; its segments are merged when you resume it."
+    )
+
+
 def test_a_detached_index_says_why_and_what_waits():
     status = index(state="detached", reason="a program without it wrote", queued=1_204)
 

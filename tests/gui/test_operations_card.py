@@ -61,11 +61,14 @@ def test_why_shows_the_reason_and_copies_the_receipt(card):
 
 
 def test_what_was_done_is_not_cut_in_favour_of_by_whom(card):
-    many = operation(7, "retention.apply", "failed", HOUR_MS, receipt={"sessions": 1_009})
+    many = operation(
+        7, "retention.apply", "failed", HOUR_MS, receipt={"sessions": 1_009, "names": ["a", "b"]}
+    )
     few = operation(8, "compact", "succeeded", HOUR_MS)
     card.show_operations((many, few), 2)
     card.grab()  # lays out
     assert not card.lines[0].words.has_actor()
+    assert "names = a, b" in operation_words.details(many)
     assert card.lines[1].words.has_actor()
 
 

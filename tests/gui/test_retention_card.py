@@ -111,6 +111,15 @@ def test_the_scale_ends_at_a_round_number(largest, top):
     assert top_of_scale(largest) == top
 
 
+def test_every_label_is_as_far_from_the_next(themed):
+    chart = RetentionChart()
+    chart.show_months(months(*range(30)), None)
+    chart.resize(600, 140)
+    assert chart.label_step() == 1
+    chart.resize(300, 140)
+    assert chart.label_step() == 2
+
+
 def test_the_chart_is_read_by_keyboard_and_mouse(themed):
     chart = RetentionChart()
     chart.resize(400, 132)

@@ -188,6 +188,9 @@ def reason(shown: IndexShown) -> Runs:
         return ((words, False), (queued, status.queued > 0))
     if status.state == "stale":
         return ((f"{why} {tr('Searches go other ways until it is filled anew.')}".strip(), False),)
+    if status.paused and status.state == "settling":
+        words = tr("It answers for every row; its segments are merged when you resume it.")
+        return ((words, False),)
     if status.paused and status.state != "ready":
         return (
             (

@@ -133,7 +133,7 @@ def _listed(title: str, values: Mapping[str, object]) -> list[str]:
 
 
 def _value(value: object) -> str:
-    text = str(value)
+    text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
     return text if len(text) <= 200 else f"{text[:199]}…"
 
 

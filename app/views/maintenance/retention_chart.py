@@ -20,6 +20,7 @@ _SPANS = (1, 3, 12)  # months in a bar
 _YEAR = 12
 _NICE = (2, 4, 6, 8, 10)
 _LABEL_GAP = 6
+_LABEL_STEPS = (1, 2, 3, 4, 6, 12)
 _KILO = 1000
 
 
@@ -223,18 +224,23 @@ class RetentionChart(QWidget):
 
     def _paint_months(self, painter: QPainter, plot: QRectF) -> None:
         slot, base = self._slot(), float(self.height() - 7)
-        free = plot.left() - _LABEL_GAP
-        for number, bar in enumerate(self._bars):
-            words = str(bar.first.year)
-            if bar.months < _YEAR:
-                words = formatting.month_letter(bar.first)
+        for number in range(0, len(self._bars), self.label_step()):
+            words = self._label(number)
             wide = painting.metrics("micro").horizontalAdvance(words)
             left = plot.left() + (number + 0.5) * slot - wide / 2
-            if left >= free + _LABEL_GAP / 2:
-                painting.draw(
-                    painter, words, left, left + wide + 2, base, step="micro", ink="text2"
-                )
-                free = left + wide
+            painting.draw(painter, words, left, left + wide + 2, base, step="micro", ink="text2")
+
+    def _label(self, number: int) -> str:
+        first, months = self._bars[number].first, self._bars[number].months
+        return str(first.year) if months == _YEAR else formatting.month_letter(first)
+
+    def label_step(self) -> int:
+        """Return how many bars share a label: as few as there is room for, everywhere the same."""
+        metrics = painting.metrics("micro")
+        widest = max(
+            (metrics.horizontalAdvance(self._label(n)) for n in range(len(self._bars))), default=0
+        )
+        return next((n for n in _LABEL_STEPS if n * self._slot() - _LABEL_GAP / 2 >= widest), _YEAR)
 
     def _paint_cutoff(self, painter: QPainter, plot: QRectF) -> None:
         x = self._cutoff_x()

@@ -47,6 +47,15 @@ def refill(db):
         pass
 
 
+@pytest.mark.parametrize("name", INDEXES)
+def test_verify_says_in_plain_words_that_pages_are_damaged(path, name):
+    ruin(path, name)
+    with opened(path) as db:
+        finding = verify_index(db, name)
+    assert not finding.ok
+    assert finding.message == "its pages are damaged and cannot be read"
+
+
 QUERIES = {"messages_fts": "goshawk", "messages_fts_cjk": "订阅", "messages_fts_trigram": "oshawk"}
 
 
