@@ -1,6 +1,7 @@
 """What may be typed after `backscroll`: the parser and its words."""
 
 import argparse
+import re
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -14,6 +15,9 @@ Command = Callable[[argparse.Namespace, Output], int]
 
 DONE, FAILED, BAD_USAGE, PARTIAL = 0, 1, 2, 3
 
+_WHOLE = re.compile("-?[0-9]{1,40}")
+"""A whole number as people write it; `int` would also read `1_0`."""
+
 
 class _Parser(argparse.ArgumentParser):
     """Says what is wrong in one line, then where help is; exits with 2."""
@@ -25,7 +29,7 @@ class _Parser(argparse.ArgumentParser):
 def global_options() -> argparse.ArgumentParser:
     """Return the options that every command takes, before or after its name."""
     options = _Parser(add_help=False, argument_default=argparse.SUPPRESS)
-    options.add_argument("--data-dir", type=Path, metavar="DIR", help="where the stores are kept")
+    options.add_argument("--data-dir", type=place, metavar="DIR", help="where the stores are kept")
     options.add_argument("--profile", metavar="NAME", help="whose store; default: the OS user's")
     options.add_argument("--json", action="store_true", help="one JSON document on stdout")
     options.add_argument("--quiet", action="store_true", help="no remarks and no progress")
@@ -48,6 +52,11 @@ def given(text: str) -> str:
     if not text.strip():
         raise argparse.ArgumentTypeError("nothing is given")
     return text
+
+
+def place(text: str) -> Path:
+    """Read a path that is not blank; a blank one would be the folder that the user is in."""
+    return Path(given(text))
 
 
 def roles_named(names: Sequence[str]) -> tuple[Role, ...]:
@@ -74,10 +83,9 @@ def natural(text: str) -> int:
 
 
 def _at_least(least: int, text: str) -> int:
-    try:
-        value = int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+    if _WHOLE.fullmatch(text) is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
+    value = int(text)
     if not least <= value < 2**31:
         raise argparse.ArgumentTypeError(f"{text} is out of range: {least} to {2**31 - 1:,}")
     return value

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from app.cli import words
-from app.cli.arguments import DONE, FAILED
+from app.cli.arguments import DONE, FAILED, place
 from app.cli.output import Output
 from app.cli.store_access import store_path, writing
 from app.cli.upkeep import in_words
@@ -25,7 +25,7 @@ def add_to(commands: Any, shared: argparse.ArgumentParser) -> None:
         "by restoring it to a private place. Without DIR it goes to the profile's snapshots.",
     )
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("dir", nargs="?", type=Path, metavar="DIR", help="a folder of your choice")
+    what.add_argument("dir", nargs="?", type=place, metavar="DIR", help="a folder of your choice")
     what.add_argument("--list", action="store_true", help="the snapshots there are")
     what.add_argument(
         "--prove", nargs="?", const="", metavar="NAME", help="restore one and compare; default: all"

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from app.cli import words
-from app.cli.arguments import DONE, FAILED, PARTIAL
+from app.cli.arguments import DONE, FAILED, PARTIAL, place
 from app.cli.output import Output
 from app.cli.store_access import writing
 from core.errors import SourceError
@@ -24,7 +24,7 @@ def add_to(commands: Any, shared: argparse.ArgumentParser) -> None:
         description="Read history into the store. What is already there is not read twice; "
         "an interrupted import goes on where it stopped.",
     )
-    parser.add_argument("paths", metavar="PATH", nargs="*", type=Path)
+    parser.add_argument("paths", metavar="PATH", nargs="*", type=place)
     parser.add_argument("--kind", metavar="K", help="hermes, claude-code, codex, chatgpt or jsonl")
     parser.set_defaults(run=run)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from app.cli.arguments import DONE, FAILED
+from app.cli.arguments import DONE, FAILED, place
 from app.cli.output import Output
 from app.cli.status import tokenizer_as_json
 from app.cli.store_access import store_path, writing
@@ -17,7 +17,7 @@ def add_to(commands: Any, shared: argparse.ArgumentParser) -> None:
     group = commands.add_parser("install", parents=[shared], help="build the CJK tokenizer")
     parts = group.add_subparsers(title="parts", metavar="PART", required=True)
     parser = parts.add_parser("cjk", parents=[shared], help="the CJK tokenizer")
-    parser.add_argument("--venv", type=Path, metavar="DIR", help="the environment to put it in")
+    parser.add_argument("--venv", type=place, metavar="DIR", help="the environment to put it in")
     parser.add_argument("--check", action="store_true", help="only verify, build nothing")
     parser.set_defaults(run=run)
 

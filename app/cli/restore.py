@@ -4,7 +4,7 @@ import argparse
 from typing import Any
 
 from app.cli import backup, words
-from app.cli.arguments import DONE
+from app.cli.arguments import DONE, given
 from app.cli.asking import require_yes
 from app.cli.output import Output
 from app.cli.store_access import store_path
@@ -21,7 +21,9 @@ def add_to(commands: Any, shared: argparse.ArgumentParser) -> None:
         "aside until the next purge. What was deleted for good since stays deleted; the trash "
         "and the ledger are as they were then. Nobody may have the store open.",
     )
-    parser.add_argument("file", metavar="FILE", help="a snapshot, by its name or its path")
+    parser.add_argument(
+        "file", metavar="FILE", type=given, help="a snapshot, by its name or its path"
+    )
     parser.add_argument("--yes", action="store_true", help="do not ask")
     parser.set_defaults(run=run)
 
