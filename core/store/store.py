@@ -2,8 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
@@ -13,14 +12,8 @@ import apsw.aio
 from core import paths
 from core.errors import CoreError, StoreBusyError, StoreError, StoreMovedError, StoreReadOnlyError
 from core.store import creation, damage, moved, recipe
-from core.store.connection import (
-    bring_up_to_date,
-    refuse_newer,
-    require_in_place,
-    snapshot,
-    take_tokenizer,
-    written,
-)
+from core.store.calls import End, bare, close_of, next_of, nothing, one_state, reclaim, within
+from core.store.connection import bring_up_to_date, refuse_newer, take_tokenizer, written
 from core.store.errors import translated
 
 if TYPE_CHECKING:
@@ -32,7 +25,6 @@ Work = Callable[Concatenate[apsw.Connection, P], T]
 
 READERS = 2
 PROGRESS_STEPS = 1_000  # how often APSW looks whether a call was cancelled; no cost measured
-_REPEAT_S = 0.01
 
 _log = logging.getLogger(__name__)
 
@@ -90,7 +82,7 @@ class Store:
         Cancelling the task interrupts the query; the reader is lent again only when it has
         really stopped, so that no interrupt can meet somebody else's query.
         """
-        result: T = await self._repeatable(self._readers, _snapshot, work, *args, **kwargs)
+        result: T = await self._repeatable(self._readers, one_state, work, *args, **kwargs)
         if damage.is_noted(str(self.path)) and self.read_only_reason is None:
             self._later(self._set_aside())
         return result
@@ -106,7 +98,7 @@ class Store:
         while True:
             try:
                 result: T = await self._repeatable(
-                    self._writers, _bare, written, work, *args, **kwargs
+                    self._writers, bare, written, work, *args, **kwargs
                 )
             except StoreBusyError:
                 if self._upkeep.qsize():  # the lock is another program's
@@ -131,19 +123,19 @@ class Store:
             StoreMovedError: another file took the store's place in between.
         """
         opened = self._opened
-        running: Iterator[T] = await self._run(self._upkeep, _bare, work, *args, **kwargs)
+        running: Iterator[T] = await self._run(self._upkeep, bare, work, *args, **kwargs)
         try:
             while True:
                 self.writes += 1
                 if self._opened != opened:
                     raise StoreMovedError(f"{self.path} was replaced while this was under way")
-                found: T | _End = await self._run(self._upkeep, _bare, _next_of, running)
-                if isinstance(found, _End):
+                found: T | End = await self._run(self._upkeep, bare, next_of, running)
+                if isinstance(found, End):
                     return
                 yield found
         finally:
             if self._opened == opened:
-                await asyncio.shield(self._run(self._upkeep, _bare, _close_of, running))
+                await asyncio.shield(self._run(self._upkeep, bare, close_of, running))
 
     async def load_tokenizer(self, path: Path) -> None:
         """Use a tokenizer that was not there when the store was opened, from now on.
@@ -157,7 +149,7 @@ class Store:
         await self._to_its_end(self._load_tokenizer(path))
         self._tokenizer = path
         if self._read_only_reason is None:
-            await self._run(self._writers, _bare, bring_up_to_date)
+            await self._run(self._writers, bare, bring_up_to_date)
 
     async def _load_tokenizer(self, path: Path) -> None:
         for idle, count in self._lendable():
@@ -254,7 +246,7 @@ class Store:
     async def _set_aside(self) -> None:
         """Have the damaged indexes set aside, as every write does by itself."""
         try:
-            await self.write(_nothing)
+            await self.write(nothing)
         except CoreError as error:
             _log.warning("%s", error)  # the next write tries again, and says so to whoever asks
 
@@ -290,7 +282,7 @@ class Store:
             raise self._lost or StoreError(f"{self.path} is lost")
         try:
             with translated(self.path):
-                result = await db.async_run(_within, mode, db, work, args, kwargs)
+                result = await db.async_run(within, mode, db, work, args, kwargs)
         except asyncio.CancelledError:
             self._reclaim_later(idle, db)
             raise
@@ -303,7 +295,7 @@ class Store:
     def _reclaim_later(
         self, idle: "asyncio.Queue[AsyncConnection | None]", db: "AsyncConnection"
     ) -> None:
-        self._later(_reclaim(idle, db))
+        self._later(reclaim(idle, db))
 
     def _later(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)
@@ -314,61 +306,3 @@ class Store:
     async def _close_all(self) -> None:
         while self._all:
             await self._all.pop().aclose()
-
-
-class _End:
-    """What a generator that is through gives instead of an item."""
-
-
-@contextmanager
-def _bare(_db: apsw.Connection) -> Iterator[None]:
-    """Run the block without a transaction around it."""
-    yield
-
-
-@contextmanager
-def _snapshot(db: apsw.Connection) -> Iterator[None]:
-    """Run the block over one state of the store, if it is still the store."""
-    require_in_place(db)
-    with snapshot(db):
-        yield
-
-
-def _nothing(_db: apsw.Connection) -> None:
-    """Write nothing: what every write transaction does by itself is enough."""
-
-
-def _next_of(_db: apsw.Connection, running: Iterator[T]) -> T | _End:
-    return next(running, _END)
-
-
-def _close_of(_db: apsw.Connection, running: Iterator[Any]) -> None:
-    if isinstance(running, Generator):
-        running.close()
-
-
-_END = _End()
-
-
-def _within(mode: Any, db: apsw.Connection, work: Any, args: Any, kwargs: Any) -> Any:
-    with mode(db):
-        return work(db, *args, **kwargs)
-
-
-async def _reclaim(idle: "asyncio.Queue[AsyncConnection | None]", db: "AsyncConnection") -> None:
-    """Interrupt what runs on `db` until its thread takes the next call, then lend it again."""
-    stopped = asyncio.ensure_future(db.async_run(_leave_transaction, db))
-    while not stopped.done():
-        db.interrupt()
-        await asyncio.wait([stopped], timeout=_REPEAT_S)
-    stopped.result()
-    idle.put_nowait(db)
-
-
-def _leave_transaction(db: apsw.Connection) -> None:
-    """Make sure that nothing of a cancelled call is left; an interrupt may meet this, too."""
-    while db.in_transaction:
-        try:
-            db.execute("ROLLBACK")
-        except apsw.InterruptError:
-            continue
