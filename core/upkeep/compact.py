@@ -21,7 +21,8 @@ def run(db: apsw.Connection, actor: Actor) -> Iterator[Progress | Report]:
 
     Others can read meanwhile, and write again when it is done (`holders.open_elsewhere` tells
     who has it open); the write lock is held for some 30 s at 4 GB. Stopped or killed at any
-    moment it leaves the store as it was. A reader of the old state keeps the log long until it
+    moment it leaves the store as it was, but for damaged tables: the next one gives their space
+    back. A reader of the old state keeps the log long until it
     ends: the report is then `pending`.
 
     Raises:
@@ -34,9 +35,9 @@ def run(db: apsw.Connection, actor: Actor) -> Iterator[Progress | Report]:
     with operations.recorded(db, "compact", {}, actor) as claim:
         copying.require_room(path.parent, compact_needs_bytes(db))
         before = _file_bytes(db)
+        yield Progress(1, _STEPS, "steps", "writing the store anew")
         with transaction(db):
             dropped = damage.drop_set_aside(db)
-        yield Progress(1, _STEPS, "steps", "writing the store anew")
         db.execute("VACUUM")
         yield Progress(2, _STEPS, "steps", "shortening the log")
         busy, _, _ = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").get
