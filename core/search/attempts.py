@@ -10,9 +10,9 @@ import apsw
 from core.errors import QueryError
 from core.search import relax
 from core.search.candidates import Asked
-from core.search.census import Counts
 from core.search.collect import Collector
 from core.search.found import Found
+from core.search.in_trash import Counts
 from core.search.paging import Page
 from core.search.route import (
     Indexes,

@@ -1,19 +1,12 @@
 """How many messages an answer is about, and how many it leaves out."""
 
-from collections.abc import Iterable, Mapping
-from typing import NamedTuple
-from weakref import WeakKeyDictionary
-
 import apsw
 
+from core.search.in_trash import IN_TRASH, TRASHED, Counts, trash_counts
 from core.search.scope import (
-    HALF_DELETED,
-    IN_TRASH,
     IS_ASIDE,
     IS_LONG,
-    NOWHERE_ELSE,
     ON_REQUEST,
-    TRASHED,
     Scope,
     has_role,
     one_of,
@@ -22,9 +15,6 @@ from core.search.sql import EVERYTHING, Sql, both
 from core.store import keys
 from core.store.keys import LONG_FLAG, STATE_BITS, STATE_MASK
 from core.types import MessageState, Role
-
-Counts = Mapping[int, int]
-"""What `keys.counts` returns."""
 
 
 def counted(counts: Counts, scope: Scope) -> int:
@@ -46,46 +36,6 @@ def searched(db: apsw.Connection, counts: Counts, scope: Scope) -> int:
     if scope.filters is EVERYTHING:
         return counted(counts, scope) - count(db, scope.left_by_trash)
     return count(db, scope.where)
-
-
-class TrashCounts(NamedTuple):
-    """Messages that only sessions in the trash show, by flags as `keys.counts` has them.
-
-    `held` could come back from it; those `deleted` are of sessions that are just being deleted.
-    """
-
-    held: Counts
-    deleted: Counts
-
-
-def trash_counts(db: apsw.Connection) -> TrashCounts:
-    """Return how many messages there are in the trash with their sessions.
-
-    Looks at each of them, once for each state of the store: a connection remembers.
-    """
-    if db.txn_state("main") == apsw.SQLITE_TXN_WRITE:
-        return _trash_counts(db)  # what is counted may be rolled back
-    state = (int(db.pragma("data_version")), db.total_changes())
-    known = _known.get(db)
-    if known is None or known[0] != state:
-        known = _known[db] = (state, _trash_counts(db))
-    return known[1]
-
-
-_known: WeakKeyDictionary[apsw.Connection, tuple[tuple[int, int], TrashCounts]] = (
-    WeakKeyDictionary()
-)
-
-
-def _trash_counts(db: apsw.Connection) -> TrashCounts:
-    rows: Iterable[tuple[int, int, int]] = db.execute(
-        f"SELECT k.session_id IN ({HALF_DELETED}), k.flags & {keys.COUNTED_MASK}, count(*)"
-        f" FROM message_keys AS k WHERE {NOWHERE_ELSE.text} GROUP BY 1, 2"
-    )
-    held, deleted = dict[int, int](), dict[int, int]()
-    for is_deleted, flags, number in rows:
-        (deleted if is_deleted else held)[flags] = number
-    return TrashCounts(held, deleted)
 
 
 def count(db: apsw.Connection, where: Sql) -> int:

@@ -13,7 +13,8 @@ from datetime import datetime, timedelta
 import apsw
 
 from core.history.sessions import SEARCHED_TITLE, sessions_by_id
-from core.search.scope import NOWHERE_ELSE, one_of
+from core.search.in_trash import NOWHERE_ELSE
+from core.search.scope import one_of
 from core.search.term import ascii_lower
 from core.store import damage, keys
 from core.store.keys import ROLE_BITS, ROLE_MASK, STATE_BITS, STATE_MASK

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import apsw
 
 from core.errors import NotFoundError
-from core.history.deletion import BEING_DELETED
 from core.history.messages import IS_VISIBLE
 from core.search.compile import of_fields
+from core.search.in_trash import HALF_DELETED, HAS_LIVE_PLACE, TRASHED, shared_known
 from core.search.named import of_places
 from core.search.sql import EVERYTHING, Sql, both, places
 from core.search.tree import Field, Node, Not
@@ -55,19 +55,6 @@ ON_REQUEST = {"rewound": MessageState.REWOUND, "hidden": MessageState.HIDDEN}
 """States that are searched when a request includes them by these names."""
 
 
-TRASHED = "SELECT id FROM sessions WHERE trashed_at_ms IS NOT NULL"
-HALF_DELETED = f"{TRASHED} AND trashed_by = {BEING_DELETED}"
-_HAS_LIVE_PLACE = (
-    "EXISTS (SELECT 1 FROM message_placements AS p WHERE p.message_id = k.id"
-    " AND p.session_id NOT IN ({left}))"
-)
-NOWHERE_ELSE = Sql(f"(k.session_id IN ({TRASHED}) AND NOT {_HAS_LIVE_PLACE.format(left=TRASHED)})")
-"""Messages that only sessions in the trash show, or such as are just being deleted."""
-
-IN_TRASH = Sql(f"(k.session_id NOT IN ({HALF_DELETED}) AND {NOWHERE_ELSE.text})")
-"""Messages that only sessions in the trash show, and that could come back from it."""
-
-
 @dataclass(frozen=True, slots=True)
 class Scope:
     """What a request is about.
@@ -91,7 +78,7 @@ class Scope:
         """Return the condition that a message would be in it, were its sessions not left out."""
         states = [STATE_BITS[state] for state in self.states]
         inside = f"k.session_id IN ({self.left_sessions})"
-        live = _HAS_LIVE_PLACE.format(left=self.left_sessions)
+        live = HAS_LIVE_PLACE.format(left=self.left_sessions)
         kept = Sql(f"{one_of(STATE_MASK, states)} AND {has_role(self.roles)}")
         return both(Sql(inside), kept, self.filters, Sql(f"NOT {live}"))
 
@@ -139,7 +126,7 @@ def scope_of(db: apsw.Connection, request: SearchRequest, fields: tuple[Node, ..
     where = both(
         Sql(one_of(STATE_MASK, [STATE_BITS[state] for state in states])),
         EVERYTHING if len(roles) == len(Role) else Sql(has_role(roles)),
-        _not_in(left_sessions) if left_sessions else EVERYTHING,
+        _not_in(db, left_sessions) if left_sessions else EVERYTHING,
         filters,
     )
     whole_tool_rows = (
@@ -215,9 +202,17 @@ def _at_times(since_ms: int | None, until_ms: int | None) -> Sql:
     return both(since, until)
 
 
-def _not_in(left_sessions: str) -> Sql:
-    """Return the condition that a session beside those left out shows a message."""
-    live = _HAS_LIVE_PLACE.format(left=left_sessions)
+def _not_in(db: apsw.Connection, left_sessions: str) -> Sql:
+    """Return the condition that a session beside those left out shows a message.
+
+    Where it is known which few messages such a session shows that belong to one left out, no
+    hit in the trash is looked up.
+    """
+    shared = shared_known(db) if left_sessions == TRASHED else None
+    if shared is None:
+        live = HAS_LIVE_PLACE.format(left=left_sessions)
+    else:
+        live = f"k.id IN ({', '.join(map(str, shared))})"
     return Sql(f"(k.session_id NOT IN ({left_sessions}) OR {live})")
 
 

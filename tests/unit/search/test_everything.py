@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from core.search import census
+from core.search import in_trash
 from core.search.language import parse
 from core.search.run import QUERY_TIMEOUT, search
 from core.search.term import Term, ascii_lower
@@ -227,7 +227,7 @@ def test_counts_of_the_trash_follow_every_change_and_forget_what_was_rolled_back
     assert counts(made) == counts(other) == (3, 3)
     other.execute("BEGIN IMMEDIATE")
     throw(other, "b")
-    assert census.trash_counts(other).held != census.trash_counts(made).held
+    assert in_trash.trash_counts(other).held != in_trash.trash_counts(made).held
     other.execute("ROLLBACK")
     assert counts(other) == (3, 3)
     with transaction(made):
@@ -235,3 +235,22 @@ def test_counts_of_the_trash_follow_every_change_and_forget_what_was_rolled_back
     assert counts(made) == counts(other) == (6, 0)
     made.close()
     other.close()
+
+
+def test_a_message_shown_elsewhere_is_found_before_and_after_the_trash_was_counted(tmp_path):
+    made = store_at(tmp_path)
+    for name in ("a", "b"):
+        store_messages(made, message("both", "umber", session=name))
+    store_messages(made, message("alone", "umber", session="a"))
+    with transaction(made):
+        row = made.execute("SELECT id FROM sessions WHERE native_id = 'a'").get
+        trash.trash_session(made, row, "you")
+    assert in_trash.shared_known(made) is None
+    first = search(made, SearchRequest("umber"))
+    assert in_trash.shared_known(made) == (
+        made.execute("SELECT id FROM messages WHERE uid = 'both'").get,
+    )
+    again = search(made, SearchRequest("umber"))
+    assert found(first) == found(again) == ["both"]
+    assert first.messages_searched == again.messages_searched == 1
+    made.close()
