@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from core.errors import StoreError
-from core.store import snapshots
+from core.store import holders, snapshots
 from core.upkeep.backup import PROOF_PREFIX
 
 _COPIES = re.compile(r"(?:damaged|replaced)-[0-9A-Za-z-]{1,40}")
@@ -16,6 +16,8 @@ _OF_STORE = (".check-*", "restoring-*")
 
 _UNFINISHED = ("backscroll-copy-*", *_OF_STORE)
 _STALE_S = 3600.0
+_IDLE_S = 60.0
+"""Who makes a copy of the store has it open but for moments, so a minute tells where we can see."""
 
 
 def copies(profile: Path) -> tuple[Path, ...]:
@@ -28,7 +30,10 @@ def copies(profile: Path) -> tuple[Path, ...]:
 
 
 def leftovers(profile: Path) -> tuple[Path, ...]:
-    """Return the unfinished copies that nobody makes any more: they are an hour old."""
+    """Return the unfinished copies that nobody makes any more.
+
+    Nobody has them open, for a minute at least; or they are an hour old, where that is not told.
+    """
     return tuple(each for each in _unfinished(profile, _UNFINISHED) if _is_stale(each))
 
 
@@ -79,6 +84,20 @@ def _is_folder(path: Path) -> bool:
 
 def _is_stale(path: Path) -> bool:
     try:
-        return time.time() - path.lstat().st_mtime > _STALE_S
+        made_s = time.time() - path.lstat().st_mtime
+        files = list(path.iterdir())
+        idle_s = min(made_s, *(time.time() - each.lstat().st_mtime for each in files), _STALE_S)
     except FileNotFoundError:  # whoever made it has come to its end just now
         return False
+    if made_s > _STALE_S:
+        return True
+    return (
+        idle_s > _IDLE_S
+        and holders.is_known()
+        and _is_of_store(path)
+        and not any(holders.open_elsewhere(each, with_us=True) for each in files)
+    )
+
+
+def _is_of_store(path: Path) -> bool:
+    return any(path.match(pattern) for pattern in _OF_STORE)

@@ -13,7 +13,7 @@ import pytest
 from core import paths
 from core.errors import RefusedError, StoreFullError
 from core.index import backfill, health
-from core.store import copying, snapshots
+from core.store import copying, holders, snapshots
 from core.store.connection import open_reader, open_store, transaction
 from core.store.indexes import CJK, INDEXES, table_exists
 from core.types import Progress
@@ -376,6 +376,26 @@ def test_copies_that_killed_programs_left_go_as_soon_as_nobody_can_use_them(prof
         assert purged(db).state == "succeeded"
     assert not folder.exists()
     assert secrets.found(profile) == {}
+
+
+@pytest.mark.parametrize("left", [".check-1", "restoring-20260101T000000000Z"])
+def test_a_copy_that_nobody_has_open_for_a_minute_is_in_nobodys_way(profile, left):
+    assert holders.is_known(), "elsewhere only an hour tells"
+    folder = profile / left
+    paths.ensure_private_dir(folder)
+    with closing(opened(profile)) as db:
+        list(copying.copy_store(db, folder / "copy.db"))
+        delete_secrets(db)
+        a_minute_ago = time.time() - 61
+        with closing(apsw.Connection(str(folder / "copy.db"))) as user:
+            user.execute("SELECT 1 FROM sessions").fetchall()
+            for each in (*folder.iterdir(), folder):
+                os.utime(each, (a_minute_ago, a_minute_ago))
+            assert purged(db).state == "pending"
+        for each in (*folder.iterdir(), folder):
+            os.utime(each, (a_minute_ago, a_minute_ago))
+        assert purged(db).state == "succeeded"
+    assert not folder.exists()
 
 
 @pytest.mark.long
