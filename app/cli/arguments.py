@@ -15,7 +15,7 @@ Command = Callable[[argparse.Namespace, Output], int]
 
 DONE, FAILED, BAD_USAGE, PARTIAL = 0, 1, 2, 3
 
-_WHOLE = re.compile("-?[0-9]{1,40}")
+WHOLE = re.compile("-?[0-9]{1,40}")
 """A whole number as people write it; `int` would also read `1_0`."""
 
 
@@ -83,7 +83,7 @@ def natural(text: str) -> int:
 
 
 def _at_least(least: int, text: str) -> int:
-    if _WHOLE.fullmatch(text) is None:
+    if WHOLE.fullmatch(text) is None:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
     value = int(text)
     if not least <= value < 2**31:

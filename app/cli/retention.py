@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from app.cli import words
-from app.cli.arguments import DONE, PARTIAL, comma_list, given
+from app.cli.arguments import DONE, PARTIAL, WHOLE, comma_list, given
 from app.cli.asking import require_yes
 from app.cli.documents import session_document
 from app.cli.output import Output
@@ -243,10 +243,9 @@ def _asked(db: Any, args: argparse.Namespace) -> tuple[RetentionRule, int | None
 
 
 def _days(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise SettingError(f"days must be a whole number, 0 is off: {text!r}") from None
+    if WHOLE.fullmatch(text) is None:
+        raise SettingError(f"days must be a whole number, 0 is off: {text!r}")
+    return int(text)
 
 
 def _trust(args: argparse.Namespace) -> None:

@@ -3,6 +3,8 @@
 import pytest
 
 from app.cli.arguments import parse
+from app.cli.retention import _days
+from core.errors import SettingError
 
 
 @pytest.mark.parametrize(
@@ -35,3 +37,10 @@ def test_a_negative_number_is_told_its_range(capsys):
     with pytest.raises(SystemExit):
         parse(["trash", "list", "--limit", "-3"])
     assert "-3 is out of range: 1 to" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("days", ["7_0", "１０", "+7", "1.5", "1e2", "", "many"])
+def test_days_of_retention_are_digits_and_nothing_else(days):
+    with pytest.raises(SettingError, match="whole number"):
+        _days(days)
+    assert _days("-5") == -5  # refused by its range, in words
