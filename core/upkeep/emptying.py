@@ -53,6 +53,7 @@ class Emptying:
         self._sessions = self._singles = 0
         self._done = 0
         bound = before_ms if before_ms is not None else 1 << 62
+        self._is_bounded = before_ms is not None
         named = sessions is not None or messages is not None
         self._unfinished = deletion.half_deleted(db)
         self._waiting = self._trashed_sessions(bound, sessions if named else None, named)
@@ -80,6 +81,8 @@ class Emptying:
             if number
         ]
         if not parts:
+            if self._is_bounded:
+                return "Nothing has been in the trash for so long"
             return "The trash held nothing to delete"
         texts = counted(self._deleted.messages, "message")
         return f"{' and '.join(parts)} deleted ({texts}); their bytes go with the next purge"

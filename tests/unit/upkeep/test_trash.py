@@ -1,6 +1,7 @@
 """What is thrown away is gone from every door, and comes back as it was (cases R01, R06, R11)."""
 
 import time
+from contextlib import closing
 
 import pytest
 
@@ -458,3 +459,13 @@ def test_an_emptying_that_waits_between_batches_leaves_the_checks_of_keys_on(db)
         assert db.pragma("foreign_keys") == 1
         steps += 1
     assert steps > 1
+
+
+def test_what_is_too_young_to_be_emptied_is_not_said_to_be_absent(tmp_path):
+    with closing(store_at(tmp_path)) as db:
+        store_messages(db, message("m1"))
+        with transaction(db):
+            trash.trash_sessions(db, [1], "command")
+        *_, report = trash.empty(db, "command", before_ms=1)
+        assert report.outcome == "Nothing has been in the trash for so long"
+        assert trash.contents(db).total == 1
