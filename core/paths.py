@@ -111,6 +111,17 @@ def require_private_file(path: Path) -> None:
         path.chmod(stat.S_IMODE(found.st_mode) & 0o600)
 
 
+def give_name(made: Path, path: Path) -> None:
+    """Give a finished file its name, unless another process was first; `made` may stay."""
+    try:
+        os.link(made, path)
+    except FileExistsError:
+        return
+    except OSError:  # a file system without links, like FAT
+        if not path.exists():
+            made.rename(path)
+
+
 def sync_folder(path: Path) -> None:
     """Have the names in a folder survive a power cut; nothing to do where folders cannot be."""
     if os.name != "posix":

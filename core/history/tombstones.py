@@ -16,7 +16,7 @@ import apsw
 
 from core.errors import StoreError
 from core.history.bodies import incoming
-from core.paths import TOMBSTONE_KEY_NAME, sync_folder
+from core.paths import TOMBSTONE_KEY_NAME, give_name, sync_folder
 from core.sources.records import MessageRecord
 
 if TYPE_CHECKING:
@@ -34,17 +34,21 @@ def mac(key: bytes, *names: str) -> bytes:
 def make_key(profile: Path) -> bytes:
     """Return the profile's key; it is made where there is none, readable by its owner alone."""
     path = profile / TOMBSTONE_KEY_NAME
-    try:
-        file = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-    except FileExistsError:
-        return read_key(profile)
-    with os.fdopen(file, "wb") as stream:
-        key = os.urandom(_KEY_BYTES)
-        stream.write(key)
-        stream.flush()
-        os.fsync(stream.fileno())
-    sync_folder(profile)  # what is deleted with a key that a power cut takes could come back
-    return key
+    if not path.exists():
+        made = path.with_name(f"{path.name}.new-{os.getpid()}")
+        made.unlink(missing_ok=True)
+        try:
+            with os.fdopen(
+                os.open(made, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb"
+            ) as file:
+                file.write(os.urandom(_KEY_BYTES))
+                file.flush()
+                os.fsync(file.fileno())
+            give_name(made, path)  # whole or not at all, whatever dies in between
+        finally:
+            made.unlink(missing_ok=True)
+        sync_folder(profile)  # what is deleted with a key that a power cut takes could come back
+    return read_key(profile)
 
 
 def key_to_delete_with(db: apsw.Connection) -> bytes:

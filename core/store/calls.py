@@ -1,12 +1,13 @@
 """What runs on a connection's own thread for the store: one call, one step, what it leaves."""
 
 import asyncio
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import apsw
 
+from core.errors import StoreMovedError
 from core.store.connection import require_in_place, snapshot
 
 if TYPE_CHECKING:
@@ -39,15 +40,36 @@ def nothing(_db: apsw.Connection) -> None:
     """Write nothing: what every write transaction does by itself is enough."""
 
 
-def next_of(_db: apsw.Connection, running: Iterator[T]) -> T | End:
-    """Return what the generator yields next, `END` where it is through."""
-    return next(running, END)
+class Steps(Generic[T]):
+    """A generator of `core` and the connection it was begun on, which is the only one it knows."""
 
+    def __init__(
+        self, db: apsw.Connection, work: Callable[..., Iterator[T]], *args: Any, **kwargs: Any
+    ) -> None:
+        self._db = db
+        self._running = work(db, *args, **kwargs)
 
-def close_of(_db: apsw.Connection, running: Iterator[Any]) -> None:
-    """Close the generator, and with it whatever it holds."""
-    if isinstance(running, Generator):
-        running.close()
+    def next(self, db: apsw.Connection) -> T | End:
+        """Return what the generator yields next, `END` where it is through.
+
+        Raises:
+            StoreMovedError: `db` is another connection: the store was opened anew meanwhile.
+        """
+        if db is not self._db:
+            raise StoreMovedError(f"{db.filename} was replaced while this was under way")
+        return next(self._running, END)
+
+    def close(self, db: apsw.Connection) -> None:
+        """Close the generator, and with it whatever it holds.
+
+        What it would still write has nowhere to go where its connection is closed already: the
+        ledger of the lost file is lost with it.
+        """
+        if not isinstance(self._running, Generator):
+            return
+        expected = () if db is self._db else (apsw.ConnectionClosedError,)
+        with suppress(*expected):
+            self._running.close()
 
 
 END = End()

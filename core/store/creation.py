@@ -35,7 +35,7 @@ def _create(path: Path) -> None:
         made.unlink(missing_ok=True)
         paths.create_private_file(made)
         _fill(made)
-        _give_name(made, path)
+        paths.give_name(made, path)
     except OSError as error:
         raise StoreError(f"{path} cannot be created: {error.strerror}") from error
     finally:
@@ -51,14 +51,3 @@ def _fill(made: Path) -> None:
             migrations.upgrade(db)
     finally:
         db.close()
-
-
-def _give_name(made: Path, path: Path) -> None:
-    """Give a finished store its name, unless another process was first."""
-    try:
-        os.link(made, path)
-    except FileExistsError:
-        return
-    except OSError:  # a file system without links, like FAT
-        if not path.exists():
-            made.rename(path)

@@ -12,7 +12,7 @@ import apsw.aio
 from core import paths
 from core.errors import CoreError, StoreBusyError, StoreError, StoreMovedError, StoreReadOnlyError
 from core.store import creation, damage, moved, recipe
-from core.store.calls import End, bare, close_of, next_of, nothing, one_state, reclaim, within
+from core.store.calls import End, Steps, bare, nothing, one_state, reclaim, within
 from core.store.connection import bring_up_to_date, refuse_newer, take_tokenizer, written
 from core.store.errors import translated
 
@@ -43,7 +43,6 @@ class Store:
         self._read_only_reason: str | None = None
         self._tokenizer: Path | None = None
         self._reopening, self._taking = asyncio.Lock(), asyncio.Lock()
-        self._opened = 0
         self._files: moved.Files | None = None
         self._lost: CoreError | None = None
         self.writes = 0
@@ -122,20 +121,16 @@ class Store:
         Raises:
             StoreMovedError: another file took the store's place in between.
         """
-        opened = self._opened
-        running: Iterator[T] = await self._run(self._upkeep, bare, work, *args, **kwargs)
+        running: Steps[T] = await self._run(self._upkeep, bare, Steps, work, *args, **kwargs)
         try:
             while True:
                 self.writes += 1
-                if self._opened != opened:
-                    raise StoreMovedError(f"{self.path} was replaced while this was under way")
-                found: T | End = await self._run(self._upkeep, bare, next_of, running)
+                found: T | End = await self._run(self._upkeep, bare, running.next)
                 if isinstance(found, End):
                     return
                 yield found
         finally:
-            if self._opened == opened:
-                await asyncio.shield(self._run(self._upkeep, bare, close_of, running))
+            await asyncio.shield(self._run(self._upkeep, bare, running.close))
 
     async def load_tokenizer(self, path: Path) -> None:
         """Use a tokenizer that was not there when the store was opened, from now on.
@@ -194,7 +189,6 @@ class Store:
         for _ in range(READERS):
             self._readers.put_nowait(await self._connect_reader(tokenizer))
         self._files = moved.files_of(self.path)
-        self._opened += 1
 
     def _lendable(self) -> "tuple[tuple[asyncio.Queue[AsyncConnection | None], int], ...]":
         """Return where connections of each kind are lent from, and how many there are."""

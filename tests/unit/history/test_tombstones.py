@@ -5,6 +5,7 @@ import stat
 import pytest
 
 from core.errors import StoreError
+from core.history import tombstones
 from core.history.append import AppendCounts
 from core.history.tombstones import mac, make_key, read_key
 from core.sources.records import SessionRecord
@@ -79,3 +80,16 @@ def test_without_its_key_nothing_is_imported(db, tmp_path, damage):
     with pytest.raises(StoreError, match=r"tombstone\.key"):
         store_messages(db, message("u"))
     assert db.execute("SELECT count(*) FROM messages").get == 0
+
+
+def test_dying_while_the_key_is_made_leaves_none_and_the_next_makes_one(tmp_path, monkeypatch):
+    def dies(_descriptor):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as dying:
+        dying.setattr(tombstones.os, "fsync", dies)
+        with pytest.raises(KeyboardInterrupt):
+            make_key(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    assert len(make_key(tmp_path)) == 32
+    assert [each.name for each in tmp_path.iterdir()] == ["tombstone.key"]

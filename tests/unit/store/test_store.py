@@ -13,6 +13,7 @@ from core.errors import (
     SchemaTooNewError,
     StoreBusyError,
     StoreError,
+    StoreMovedError,
     StoreReadOnlyError,
 )
 from core.store import migrations, recipe
@@ -409,3 +410,28 @@ def test_closing_beside_a_load_of_the_tokenizer_ends(tmp_path):
         await work(await Store.open(tmp_path / "profile", tokenizer=None))
 
     asyncio.run(asyncio.wait_for(run(), 60))
+
+
+def test_upkeep_ends_in_words_when_another_file_takes_the_stores_place(tmp_path):
+    store_at(tmp_path / "other").close()
+    closed = []
+
+    def upkeep(db):
+        try:
+            while True:
+                yield count(db)
+        finally:
+            closed.append(True)
+            count(db)
+
+    async def work(store):
+        steps = store.steps(upkeep)
+        assert await anext(steps) == 0
+        path_at(tmp_path / "other").replace(store.path)
+        await store.read(count)
+        with pytest.raises(StoreMovedError, match="replaced"):
+            await anext(steps)
+        return [each async for each in store.steps(lambda db: iter([count(db)]))]
+
+    assert on_store(tmp_path, work) == [0]
+    assert closed == [True]
