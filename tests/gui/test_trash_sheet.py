@@ -1,6 +1,7 @@
 """The sheet of the trash, for values made by hand."""
 
 import pytest
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
 from app.views.maintenance.trash_panel import TrashPanel
@@ -34,6 +35,22 @@ def test_after_a_row_was_restored_the_focus_is_in_the_list_not_on_the_button_tha
     panel.show_trash(trash("b"))
 
     assert panel.table.hasFocus()
+
+
+def test_many_rows_come_in_turns_and_those_chosen_stay_chosen(panel):
+    names = [f"s{n}" for n in range(450)]
+    panel.show_trash(trash(*names))
+    assert panel.table.rowCount() == 200
+    while panel.table.rowCount() < 450:
+        QTest.qWait(1)
+    assert [texts[0] for texts in panel.texts()] == names
+    panel.table.selectRow(440)
+
+    panel.show_trash(trash(*names[1:]))
+    while panel.table.rowCount() < 449:
+        QTest.qWait(1)
+    assert [each.session for each in panel.chosen()] == ["s440"]
+    assert panel.table.currentRow() == 439
 
 
 def test_what_is_being_deleted_cannot_be_asked_for(panel):

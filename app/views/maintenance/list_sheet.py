@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QItemSelectionModel, Qt, Signal
+from PySide6.QtCore import QItemSelectionModel, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -22,6 +22,7 @@ from app.views.maintenance.card import Facts
 from app.views.parts import Button, Text
 
 _ROW, _HEAD = 32, 30
+_AT_ONCE = 200  # rows; 45 ms
 _SIZE = (880, 560)
 _INK = Qt.ItemDataRole.UserRole + 1
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -63,6 +64,11 @@ class ListSheet(QDialog):
         self.setWindowTitle(title)
         self.resize(*_SIZE)
         self._columns = tuple(columns)
+        self._later: list[Row] = []
+        self._were_chosen: set[object] = set()
+        self._was_current: object = None
+        self._turn = QTimer(self, singleShot=True, interval=0)
+        self._turn.timeout.connect(self._show_some)
         self.sentence = Facts("ui", "text2", 20)
         self.table = _Table(0, len(columns))
         self.table.setAccessibleName(title)
@@ -104,16 +110,30 @@ class ListSheet(QDialog):
         self.foot.insertWidget(self.foot.count() - 2, button)
 
     def show_rows(self, rows: Sequence[Row]) -> None:
-        """Show other rows; those chosen that are still there stay chosen."""
-        chosen, current = set(self.chosen()), self._key(self.table.currentRow())
+        """Show other rows; those chosen that are still there stay chosen.
+
+        Many come in turns of the loop: 1,000 at once held the window up for a fifth of a second.
+        """
+        self._were_chosen, self._was_current = (
+            set(self.chosen()),
+            self._key(self.table.currentRow()),
+        )
         self.table.setRowCount(0)
+        self._later = list(rows)
+        self._show_some()
+
+    def _show_some(self) -> None:
+        rows, self._later = self._later[:_AT_ONCE], self._later[_AT_ONCE:]
+        first = self.table.rowCount()
         self.append_rows(rows)
         select = QItemSelectionModel.SelectionFlag.Select | QItemSelectionModel.SelectionFlag.Rows
-        for number, row in enumerate(rows):
-            if row.key == current:
+        for number, row in enumerate(rows, first):
+            if row.key == self._was_current:
                 self.table.setCurrentCell(number, 0, QItemSelectionModel.SelectionFlag.NoUpdate)
-            if row.key in chosen:
+            if row.key in self._were_chosen:
                 self.table.selectionModel().select(self.table.model().index(number, 0), select)
+        if self._later:
+            self._turn.start()
 
     def append_rows(self, rows: Sequence[Row]) -> None:
         """Show more rows below."""
