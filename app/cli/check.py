@@ -5,10 +5,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
+import apsw
+
 from app.cli.arguments import DONE, FAILED
 from app.cli.output import Output
 from app.cli.store_access import writing
 from app.cli.upkeep import report_of
+from core.upkeep_types import Finding
+
+_NOTE_WITHIN_MS = 1_000
 
 
 def add_to(commands: Any, shared: argparse.ArgumentParser) -> None:
@@ -22,9 +27,9 @@ def add_to(commands: Any, shared: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, output: Output) -> int:
     """Print one verdict per index; 1 when any of them fails."""
-    from core.index.health import check, remember
+    from core.index.health import check
     from core.index.tokenizer import locate
-    from core.store.connection import snapshot, transaction
+    from core.store.connection import snapshot
     from core.upkeep import health
 
     with writing(args) as db:
@@ -35,10 +40,22 @@ def run(args: argparse.Namespace, output: Output) -> int:
             with snapshot(db):
                 findings = check(db)
             if not db.readonly("main"):
-                with transaction(db):
-                    remember(db, findings)
+                _note(db, findings, output)
             checks = [asdict(finding) for finding in findings]
     return _told(checks, output)
+
+
+def _note(db: apsw.Connection, findings: Iterable[Finding], output: Output) -> None:
+    """Keep the verdict in the store, unless another program is writing for long."""
+    from core.index.health import remember
+    from core.store.connection import transaction
+
+    db.set_busy_timeout(_NOTE_WITHIN_MS)
+    try:
+        with transaction(db):
+            remember(db, findings)
+    except apsw.BusyError:
+        output.note("The verdict is not kept: another program is writing to the store.")
 
 
 def _told(checks: Iterable[Mapping[str, Any]], output: Output) -> int:

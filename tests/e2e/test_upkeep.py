@@ -3,6 +3,7 @@
 import json
 import random
 
+import apsw
 import pytest
 
 from tests.unit.damage.damaging import PAGE, leaves_of, pages_of
@@ -105,3 +106,15 @@ def test_only_a_file_is_salvaged(backscroll, tmp_path, kind):
     refused = backscroll("repair", "--salvage", "--yes")
     assert (refused.code, refused.err) == (1, f"store: {path} is not a regular file\n")
     assert list(path.parent.glob("damaged-*")) == []
+
+
+def test_check_gives_its_verdict_though_another_program_writes(backscroll, tmp_path):
+    path = made(backscroll, tmp_path)
+    writer = apsw.Connection(str(path))
+    writer.execute("BEGIN IMMEDIATE")
+    found = backscroll("check")
+    writer.execute("ROLLBACK")
+    writer.close()
+    assert found.code == 0
+    assert found.out.count("ok    ") >= 5
+    assert "not kept" in found.err
