@@ -95,6 +95,13 @@ _SENTENCES: dict[str, tuple[Kind, str, str]] = {
         QT_TRANSLATE_NOOP("messages", "The store's file is damaged."),
         QT_TRANSLATE_NOOP("messages", "It was left as it is, so that it can be rescued."),
     ),
+    "index-damaged": (
+        "warn",
+        QT_TRANSLATE_NOOP("messages", "An index is damaged and is being filled again."),
+        QT_TRANSLATE_NOOP(
+            "messages", "No message is lost. Searches go other ways meanwhile, and say so."
+        ),
+    ),
     "schema-too-new": (
         "warn",
         QT_TRANSLATE_NOOP("messages", "The store was written by a later version of Backscroll."),

@@ -11,9 +11,10 @@ from app.views.import_panel import ImportProgress
 from app.views.main_window import MainWindow
 from core.errors import CoreError
 from core.index import health
+from core.store import damage
 from core.store.store import Store
 from core.store.watcher import Watcher
-from core.types import IndexStatus, StoreStatus
+from core.types import INDEX_NAMES, IndexStatus, StoreStatus
 
 _BUSY_INTERVAL_S = 1.0  # how often lists are read anew while something is being written
 _CJK = "messages_fts_cjk"
@@ -123,6 +124,15 @@ class StatusController(QObject):
             )
         elif not status.tokenizer.loads and self._first("tokenizer"):
             self._window.message_bar.show_notice(notice("tokenizer", status.tokenizer.reason))
+        self._warn_of_damage(status)
+
+    def _warn_of_damage(self, status: StoreStatus) -> None:
+        """Say of each index that turned out to be damaged what is done about it, once."""
+        damaged = [each.name for each in status.indexes if each.reason in damage.REASONS]
+        self._told -= {f"damage {name}" for name in INDEX_NAMES if name not in damaged}
+        new = [name for name in damaged if self._first(f"damage {name}")]
+        if new:
+            self._window.message_bar.show_notice(notice("index-damaged", ", ".join(new)))
 
     def _first(self, what: str) -> bool:
         is_first = what not in self._told

@@ -25,7 +25,6 @@ from core.store.keys import STATE_BITS, STATE_MASK
 from core.types import IndexName, MessageState, StoreStatus
 from core.upkeep_types import Finding
 
-_LAST = "checks"
 _PROBED_ROWS = 20
 _WORD = re.compile(r"[^\W_]{3,}")
 
@@ -58,13 +57,13 @@ def remember(db: apsw.Connection, findings: Iterable[Finding]) -> None:
     db.execute(
         "INSERT INTO meta(key, value) VALUES (?, ?)"
         " ON CONFLICT(key) DO UPDATE SET value = excluded.value",
-        (_LAST, msgspec.json.encode(kept).decode()),
+        (damage.CHECKS, msgspec.json.encode(kept).decode()),
     )
 
 
 def last_checks(db: apsw.Connection) -> dict[str, Finding]:
     """Return what was found last of each part, with the time; a look at one row."""
-    stored = db.execute("SELECT value FROM meta WHERE key = ?", (_LAST,)).get
+    stored = db.execute("SELECT value FROM meta WHERE key = ?", (damage.CHECKS,)).get
     return msgspec.json.decode(stored, type=dict[str, Finding]) if stored else {}
 
 

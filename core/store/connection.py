@@ -18,6 +18,7 @@ from core.errors import (
     StoreReadOnlyError,
 )
 from core.store import (
+    aside,
     attachment,
     copying,
     creation,
@@ -165,7 +166,7 @@ def transaction(db: apsw.Connection) -> Iterator[None]:
     try:
         with recipe.immediate(db):
             if names:
-                damage.set_aside(db, names, tokenizer_fingerprint(db))
+                aside.tell_ledger(db, names, aside.set_aside(db, names, tokenizer_fingerprint(db)))
             attachment.keep_writable(db, tokenizer_fingerprint(db))
             yield
     except apsw.Error as error:

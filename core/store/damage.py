@@ -13,8 +13,6 @@ from typing import TypeVar
 
 import apsw
 
-from core.store import attachment, indexes
-from core.store.indexes import CJK, INDEXES
 from core.types import IndexStatus
 
 T = TypeVar("T")
@@ -23,6 +21,8 @@ TITLES = "sessions_fts"
 REASON = "its pages were damaged: it was set aside and is filled again from the messages"
 _NOTED_REASON = "its pages are damaged: it is set aside by the next write and filled again"
 REASONS = (REASON, _NOTED_REASON)
+CHECKS = "checks"
+"""The key in `meta` of what the last checks found."""
 SHADOWS = ("data", "idx", "content", "docsize", "config")
 
 _NEEDED = tuple(shadow for shadow in SHADOWS if shadow != "content")  # external: the messages
@@ -33,8 +33,8 @@ _LOST = re.compile(
     rf"no such table: (?:main\.)?(?:messages|sessions)_fts\w*_(?:{'|'.join(_NEEDED)})\b"
 )
 _SET_ASIDE = re.compile(r"(?:messages|sessions)_fts\w*_damaged_\d+(?:_\w+)?")
-_SHADOW = re.compile(rf"_(?:{'|'.join(SHADOWS)})$")
-_STALE = re.compile(r"_stale_\d+$")
+SHADOW = re.compile(rf"_(?:{'|'.join(SHADOWS)})$")
+STALE = re.compile(r"_stale_\d+$")
 _WHOLE = "PRAGMA integrity_check(100000)"  # pages that belong to nothing fill many lines
 _OF_POSTINGS = "FTS5 table"
 _MOST_TRIES = 5
@@ -170,7 +170,7 @@ def blamed(db: apsw.Connection, error: apsw.Error) -> tuple[str, ...]:
     """Return the indexes that an error is about; none where it is about the file itself."""
     known = full_text_names(db)
     for match in _NAMED.finditer(str(error)):
-        name = _SHADOW.sub("", match[1])
+        name = SHADOW.sub("", match[1])
         if name in known:
             return (name,)
     if torn := tuple(name for name in known if torn_pages(db, name)):
@@ -184,7 +184,7 @@ def torn_pages(db: apsw.Connection, name: str) -> str:
     """Return what is wrong with the pages of an index, empty for nothing."""
     for shadow in _NEEDED:
         table = f"{name}_{shadow}"
-        if not _exists(db, table):
+        if not exists(db, table):
             return f"{table} is not there"
         if told := wrong_in(db, table):
             return told
@@ -204,7 +204,7 @@ def fault_in(db: apsw.Connection, name: str) -> str:
 
     One that is being dropped by pieces contradicts itself, so of that its pages alone count.
     """
-    return torn_pages(db, name) or ("" if _STALE.search(name) else contradictions(db, name))
+    return torn_pages(db, name) or ("" if STALE.search(name) else contradictions(db, name))
 
 
 def wrong_in(db: apsw.Connection, table: str = "") -> str:
@@ -241,113 +241,6 @@ def is_set_aside(table: str) -> bool:
     return _SET_ASIDE.fullmatch(table) is not None
 
 
-def set_aside(db: apsw.Connection, names: Iterable[str], fingerprint: str | None) -> list[str]:
-    """Put an empty index in the place of each damaged one, in the caller's write transaction.
-
-    The damaged ones keep their pages under the name `<index>_damaged_<n>`. The index of titles
-    is filled at once, the others are the backfill's work. `fingerprint` is that of the
-    connection's tokenizer: without one the CJK index waits until a program has it.
-
-    Returns:
-        The names the damaged tables have now.
-    """
-    found = []
-    for name in names:
-        if name not in full_text_names(db):
-            continue
-        base = _STALE.sub("", name)
-        if base == name:
-            _drop_triggers(db, name)
-        found.append(_renamed(db, name, base))
-        if base != name:
-            continue
-        if name == TITLES:
-            _refill_titles(db)
-        else:
-            _begin_again(db, name, fingerprint)
-    return found
-
-
-def set_aside_names(db: apsw.Connection) -> tuple[str, ...]:
-    """Return the indexes that lie damaged in the store, to be dropped by the next compact."""
-    rows = db.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY rowid")
-    tables = [str(name) for (name,) in rows if is_set_aside(str(name))]
-    return tuple(dict.fromkeys(_SHADOW.sub("", name) for name in tables))
-
-
-def drop_set_aside(db: apsw.Connection) -> tuple[str, ...]:
-    """Take the damaged tables out of the schema, in the caller's write transaction.
-
-    To be followed by VACUUM at once: DROP would read their pages and fail, so they are left
-    for it, which copies what the schema names and nothing else.
-
-    Returns:
-        The indexes that were dropped.
-    """
-    found = set_aside_names(db)
-    tables = [t for name in found for t in (name, *(f"{name}_{shadow}" for shadow in SHADOWS))]
-    if tables:
-        _forget_tables(db, tables)
-    return found
-
-
-def _exists(db: apsw.Connection, table: str) -> bool:
+def exists(db: apsw.Connection, table: str) -> bool:
+    """Tell whether the schema names a table."""
     return db.execute("SELECT 1 FROM sqlite_schema WHERE name = ?", (table,)).get is not None
-
-
-def _drop_triggers(db: apsw.Connection, name: str) -> None:
-    if name == TITLES:
-        for suffix in ("ai", "ad", "au"):
-            db.execute(f"DROP TRIGGER IF EXISTS {TITLES}_{suffix}")
-    else:
-        indexes.drop_triggers(db, _index(name))
-
-
-def _renamed(db: apsw.Connection, name: str, base: str) -> str:
-    taken = {str(each) for (each,) in db.execute("SELECT name FROM sqlite_schema")}
-    numbers = (n for n in range(1, 1 << 30) if f"{base}_damaged_{n}_data" not in taken)
-    new = f"{base}_damaged_{next(numbers)}"
-    # ALTER TABLE opens the index, which one that is damaged enough refuses: so the index itself
-    # is taken out of the schema, and the tables that were behind it are ordinary ones then.
-    _forget_tables(db, [name])
-    for shadow in SHADOWS:
-        if _exists(db, f"{name}_{shadow}"):
-            db.execute(f"ALTER TABLE {name}_{shadow} RENAME TO {new}_{shadow}")
-    return new
-
-
-def _forget_tables(db: apsw.Connection, tables: list[str]) -> None:
-    """Take tables out of the schema without looking at their pages."""
-    db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
-    try:
-        db.pragma("writable_schema", "ON")
-        db.executemany("DELETE FROM sqlite_schema WHERE tbl_name = ?", [(t,) for t in tables])
-        version = int(db.pragma("schema_version"))
-        db.pragma("schema_version", version + 1)  # so that other connections read it anew
-        db.pragma("writable_schema", "RESET")
-    finally:
-        db.pragma("writable_schema", "OFF")
-        db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
-
-
-def _begin_again(db: apsw.Connection, name: str, fingerprint: str | None) -> None:
-    index = _index(name)
-    db.execute("DELETE FROM index_queue WHERE index_name = ?", (name,))
-    if name == CJK and fingerprint is None:
-        attachment.detach(db, REASON)
-        return
-    indexes.create_table(db, index)
-    attachment.start_building(db, index, fingerprint if name == CJK else None)
-    db.execute(
-        "UPDATE index_state SET reason = ? WHERE name = ? AND state = 'building'", (REASON, name)
-    )
-
-
-def _refill_titles(db: apsw.Connection) -> None:
-    db.execute(indexes.TITLES_TABLE)
-    db.execute("INSERT INTO sessions_fts(rowid, title) SELECT id, title FROM sessions_fts_rows")
-    db.execute(indexes.TITLES_TRIGGERS)
-
-
-def _index(name: str) -> indexes.Index:
-    return next(index for index in INDEXES.values() if index.name == name)

@@ -6,7 +6,7 @@ from pathlib import Path
 import apsw
 
 from core.errors import StoreReadOnlyError
-from core.store import copying, damage, holders
+from core.store import aside, copying, damage, holders
 from core.store.connection import transaction
 from core.types import Progress
 from core.upkeep import operations
@@ -37,7 +37,7 @@ def run(db: apsw.Connection, actor: Actor) -> Iterator[Progress | Report]:
         before = _file_bytes(db)
         yield Progress(1, _STEPS, "steps", "writing the store anew")
         with transaction(db):
-            dropped = damage.drop_set_aside(db)
+            dropped = aside.drop_set_aside(db)
         db.execute("VACUUM")
         yield Progress(2, _STEPS, "steps", "shortening the log")
         busy, _, _ = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").get

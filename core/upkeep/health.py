@@ -12,7 +12,7 @@ import apsw
 
 from core import paths
 from core.index.health import check, derived, remember, verify_index
-from core.store import copying, damage, leftovers, recipe
+from core.store import aside, copying, damage, leftovers, recipe
 from core.store.connection import tokenizer_fingerprint, transaction
 from core.store.index_state import status_of
 from core.store.indexes import CJK, INDEXES, Index, table_exists
@@ -88,15 +88,15 @@ def _pages(db: apsw.Connection) -> Finding:
     While an index is being dropped by pieces SQLite calls it damaged and looks no further, so
     then, too, it is asked table by table.
     """
-    aside = damage.set_aside_names(db)
-    if aside or any(leftovers.names(db, index) for index in INDEXES.values()):
+    left_out = aside.set_aside_names(db)
+    if left_out or any(leftovers.names(db, index) for index in INDEXES.values()):
         tables = [str(name) for (name,) in db.execute(_TABLES)]
         told = [damage.wrong_in(db, name) for name in tables if not damage.is_set_aside(name)]
     else:
         told = [damage.wrong_in(db)]
     if wrong := next(filter(None, told), ""):
         return Finding("pages", False, wrong)
-    note = f", but for {', '.join(aside)}, set aside as damaged" if aside else ""
+    note = f", but for {', '.join(left_out)}, set aside as damaged" if left_out else ""
     return Finding("pages", True, f"every page is sound{note}")
 
 

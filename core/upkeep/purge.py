@@ -14,7 +14,17 @@ import apsw
 
 from core.errors import RefusedError, StoreFullError, StoreReadOnlyError
 from core.index import settle
-from core.store import attachment, copying, damage, holders, indexes, leftovers, recipe, snapshots
+from core.store import (
+    aside,
+    attachment,
+    copying,
+    damage,
+    holders,
+    indexes,
+    leftovers,
+    recipe,
+    snapshots,
+)
 from core.store.connection import tokenizer_fingerprint, transaction
 from core.store.indexes import CJK, INDEXES
 from core.types import Progress
@@ -181,7 +191,7 @@ def _without_leftovers(db: apsw.Connection) -> Iterator[Progress]:
 def _write_anew(db: apsw.Connection) -> None:
     """Write every row to new pages: gaps between cells of old ones may hold what was there."""
     with transaction(db):
-        damage.drop_set_aside(db)
+        aside.drop_set_aside(db)
     db.execute("VACUUM")
 
 

@@ -11,7 +11,7 @@ import apsw
 from core.errors import StoreCorruptError, StoreFullError
 from core.index import backfill, health
 from core.index.state import new_holder
-from core.store import damage, keys, listing, recipe
+from core.store import aside, damage, keys, listing, recipe
 from core.store.connection import tokenizer_fingerprint, transaction
 from core.store.index_state import statuses
 from core.store.indexes import INDEXES
@@ -82,13 +82,13 @@ def run(db: apsw.Connection, actor: Actor) -> Iterator[Progress | Report]:
             raise StoreCorruptError(f"{db.filename} is damaged: {found.structural}. {_UNCHANGED}")
         if not found.is_sound:
             claim.receipt["snapshot"] = yield from _kept(db, actor)
-            aside = _set_aside(db, found)
+            tables = _set_aside(db, found)
             if "message_keys" in found.derived:  # now the indexes can be compared with them
                 again = Diagnosis()
                 _compare(db, again)
                 found.indexes |= again.indexes
-                aside += _set_aside(db, again)
-            claim.receipt |= {"damaged": found.indexes, "derived": found.derived, "aside": aside}
+                tables += _set_aside(db, again)
+            claim.receipt |= {"damaged": found.indexes, "derived": found.derived, "aside": tables}
             claim.beat(db, at_once=True)
         names = _set_aside_names(db)
         for progress in backfill.run_sync(db, new_holder(), names, now=True):
@@ -102,7 +102,7 @@ def _table_problem(db: apsw.Connection) -> str:
     """Return what is wrong with the pages of tables that are no index's."""
     behind = {
         f"{name}_{shadow}"
-        for name in (*damage.full_text_names(db), *damage.set_aside_names(db))
+        for name in (*damage.full_text_names(db), *aside.set_aside_names(db))
         for shadow in damage.SHADOWS
     }
     rows = db.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0")
@@ -142,7 +142,7 @@ def _kept(db: apsw.Connection, actor: Actor) -> Generator[Progress, None, str]:
 def _set_aside(db: apsw.Connection, found: Diagnosis) -> list[str]:
     with transaction(db):
         fingerprint = tokenizer_fingerprint(db)
-        aside = damage.set_aside(db, found.indexes, fingerprint)
+        tables = aside.set_aside(db, found.indexes, fingerprint)
         if "message_keys" in found.derived:
             keys.derive(db)
         elif "message_counts" in found.derived:
@@ -150,7 +150,7 @@ def _set_aside(db: apsw.Connection, found: Diagnosis) -> list[str]:
         if "session_counts" in found.derived:
             listing.count_anew(db)
     damage.forget(db)
-    return aside
+    return tables
 
 
 def _set_aside_names(db: apsw.Connection) -> tuple[IndexName, ...]:

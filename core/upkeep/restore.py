@@ -21,7 +21,7 @@ from core.errors import (
     StoreError,
 )
 from core.index import health, tokenizer
-from core.store import copying, damage, holders, migrations, recipe, replacing, snapshots
+from core.store import aside, copying, damage, holders, migrations, recipe, replacing, snapshots
 from core.store.connection import open_writer, tokenizer_fingerprint, transaction
 from core.store.errors import translated
 from core.store.indexes import CJK
@@ -258,7 +258,7 @@ def _made_current(
             if old.waiting.since_at_ms is not None:  # the replaced files hold those texts
                 erasure.add(db, old.waiting.messages, old.waiting.bytes)
         if damaged:
-            damage.set_aside(db, damaged, fingerprint)
+            aside.set_aside(db, damaged, fingerprint)
     deleted = 0
     if key is not None:
         for step in delete_again(db, key):
@@ -271,7 +271,7 @@ def _made_current(
         if not each.ok and (each.name != CJK or fingerprint is not None)
     ]
     with transaction(db):
-        damage.set_aside(db, wrong, fingerprint)
+        aside.set_aside(db, wrong, fingerprint)
     return {
         "sessions": int(db.execute("SELECT count(*) FROM sessions").get),
         "messages": int(db.execute("SELECT count(*) FROM messages").get),

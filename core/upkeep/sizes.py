@@ -10,7 +10,7 @@ from typing import Any
 
 import apsw
 
-from core.store import damage, snapshots
+from core.store import aside, damage, snapshots
 from core.upkeep_types import StoreSizes
 
 COMPACT_FACTOR = 2.2
@@ -33,7 +33,7 @@ def sizes(db: apsw.Connection) -> StoreSizes:
 
 def sizes_at_once(db: apsw.Connection) -> StoreSizes:
     """Do the same without the parts; no page is read, unless a damaged index is set aside."""
-    if damage.set_aside_names(db):
+    if aside.set_aside_names(db):
         return replace(sizes(db), parts={})
     return _with_parts(db, {}, 0)
 

@@ -11,7 +11,7 @@ import pytest
 
 from core.errors import CoreError
 from core.search import run
-from core.store import damage, snapshots
+from core.store import aside, damage, snapshots
 from core.store.connection import open_store, open_writer, snapshot
 from core.store.errors import translated
 from core.types import INDEX_NAMES, SearchRequest
@@ -170,7 +170,7 @@ def test_damaged_indexes_cost_no_message_and_no_answer(base, copied):
         assert report.state == "succeeded"
         assert truth.digest(db) == base[1]
         *_, report = compact.run(db, "command")
-        assert damage.set_aside_names(db) == ()
+        assert aside.set_aside_names(db) == ()
         assert truth.finish(db) == []
         db.close()
     figures.note(

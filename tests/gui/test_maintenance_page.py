@@ -383,6 +383,25 @@ def test_a_damaged_index_is_shown_and_repaired(run, program, damaged):
     assert sorted(hits(program)) == ["osaka-0", "plan-0"]
 
 
+def test_damage_met_by_a_search_is_said_and_stands_in_the_ledger(run, program, damaged):
+    async def meet():
+        assert await program.start(), program.window.message_bar.notice()
+        await search(program, "Osaka")
+        await until(lambda: program.window.message_bar.notice() is not None)
+        said = program.window.message_bar.notice()
+        program.window.actions_by_name["maintenance"].trigger()
+        kept = await program.store.read(ledger.listing)
+        return said, kept
+
+    said, kept = run(meet())
+
+    assert said.kind == "warn"
+    assert "index is damaged" in said.cause
+    assert "messages_fts" in said.details
+    assert "self-check" in {each.actor for each in kept}
+    assert sorted(hits(program)) == ["osaka-0", "plan-0"]
+
+
 # The store
 
 

@@ -9,12 +9,13 @@ from core.index.health import check, last_checks, remember, verify_index
 from core.index.state import new_holder
 from core.recall.recall import recall
 from core.search.run import search
-from core.store import damage, recipe
+from core.store import aside, damage, recipe
 from core.store.connection import snapshot, tokenizer_fingerprint, transaction, written
 from core.store.index_state import status_of
 from core.store.indexes import INDEXES
 from core.types import RecallRequest, SearchRequest, SessionFilter
 from core.upkeep import backup
+from core.upkeep.operations import listing
 from tests.unit.damage.damaging import filled, noise, opened, overwrite, pages_of
 from tests.unit.store.making import message, state, verify_indexes
 
@@ -74,7 +75,7 @@ def test_a_search_that_meets_damage_is_answered_otherwise_and_says_so(path, name
         with transaction(db):
             pass
         assert state(db, name) == "building"
-        assert damage.set_aside_names(db) == (f"{name}_damaged_1",)
+        assert aside.set_aside_names(db) == (f"{name}_damaged_1",)
         assert found(db, query).total_hits == before.total_hits
         refill(db)
         verify_indexes(db)
@@ -120,7 +121,7 @@ def test_an_index_that_cannot_even_be_opened_is_set_aside(path):
         assert found(db, "kestrel").total_hits == total
         with transaction(db):
             pass
-        assert damage.set_aside_names(db) == ("messages_fts_damaged_1",)
+        assert aside.set_aside_names(db) == ("messages_fts_damaged_1",)
         refill(db)
         verify_indexes(db)
 
@@ -157,7 +158,7 @@ def test_only_the_damaged_index_is_set_aside(path):
         found(db, "oshawk", inside_words=True)
         with transaction(db):
             pass
-        assert damage.set_aside_names(db) == ("messages_fts_trigram_damaged_1",)
+        assert aside.set_aside_names(db) == ("messages_fts_trigram_damaged_1",)
         assert state(db, "messages_fts") in ("ready", "settling")
 
 
@@ -165,7 +166,7 @@ def test_a_second_damage_gets_a_name_of_its_own(path):
     with opened(path) as db:
         for n in (1, 2):
             with transaction(db):
-                assert damage.set_aside(db, ["messages_fts"], None) == [f"messages_fts_damaged_{n}"]
+                assert aside.set_aside(db, ["messages_fts"], None) == [f"messages_fts_damaged_{n}"]
 
 
 def test_a_store_with_a_damaged_index_set_aside_is_backed_up_and_the_copy_proved(path):
@@ -173,12 +174,12 @@ def test_a_store_with_a_damaged_index_set_aside_is_backed_up_and_the_copy_proved
     ruin(path, "messages_fts")
     with opened(path) as db:
         with transaction(db):
-            damage.set_aside(db, ["messages_fts"], tokenizer_fingerprint(db))
+            aside.set_aside(db, ["messages_fts"], tokenizer_fingerprint(db))
         refill(db)
         *_, made = backup.make(db, "manual", "command")
         assert made.problem == ""
         assert made.messages == 300
-        assert damage.set_aside_names(db) == ("messages_fts_damaged_1",)
+        assert aside.set_aside_names(db) == ("messages_fts_damaged_1",)
 
 
 def test_the_verdict_of_a_check_is_kept(path):
@@ -200,9 +201,28 @@ def test_a_note_is_forgotten_when_another_program_has_set_the_index_aside(path):
         found(db, "订阅")
         assert damage.noted(db) == ("messages_fts_cjk",)
         with recipe.immediate(other):  # what another process does knows nothing of our notes
-            damage.set_aside(other, ["messages_fts_cjk"], tokenizer_fingerprint(other))
+            aside.set_aside(other, ["messages_fts_cjk"], tokenizer_fingerprint(other))
         assert damage.noted(db) == ()
         with transaction(db):
             pass
         assert not damage.is_noted(db.filename)
-        assert damage.set_aside_names(db) == ("messages_fts_cjk_damaged_1",)
+        assert aside.set_aside_names(db) == ("messages_fts_cjk_damaged_1",)
+
+
+def test_setting_aside_is_in_the_ledger_and_ends_the_verdict_of_the_last_check(path):
+    name = "messages_fts_cjk"
+    with opened(path) as db, transaction(db):
+        remember(db, check(db))
+    ruin(path, name)
+    with opened(path) as db:
+        found(db, QUERIES[name])
+        with transaction(db):
+            pass
+        told = listing(db)[0]
+        assert (told.kind, told.actor, told.state) == ("repair", "self-check", "succeeded")
+        assert told.arguments == {"indexes": [name]}
+        assert name not in last_checks(db)
+        assert "messages_fts" in last_checks(db)
+        with transaction(db):
+            pass
+        assert listing(db)[0] == told

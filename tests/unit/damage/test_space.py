@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from core.errors import StoreFullError
-from core.store import attachment, copying, damage, holders, leftovers
+from core.store import aside, attachment, copying, damage, holders, leftovers
 from core.store.connection import tokenizer_fingerprint, transaction
 from core.store.indexes import CJK, INDEXES
 from core.upkeep import compact, health, optimize, repair, sizes
@@ -107,15 +107,15 @@ def test_compact_gets_rid_of_tables_that_cannot_be_dropped(path):
         overwrite(path, page, noise(page))
     with opened(path) as db:
         with transaction(db):
-            damage.set_aside(db, ["messages_fts"], None)
+            aside.set_aside(db, ["messages_fts"], None)
         assert sizes.sizes(db).damaged_bytes >= 0
         stopped = compact.run(db, "command")
         next(stopped)
         stopped.close()
-        assert damage.set_aside_names(db) == ("messages_fts_damaged_1",)
+        assert aside.set_aside_names(db) == ("messages_fts_damaged_1",)
         report = last(compact.run(db, "command"))
         assert report.facts["dropped"] == ["messages_fts_damaged_1"]
-        assert damage.set_aside_names(db) == ()
+        assert aside.set_aside_names(db) == ()
         assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
 
 
@@ -208,7 +208,7 @@ def test_an_index_that_is_being_dropped_is_not_taken_for_damaged(path, monkeypat
             assert not leftovers.drop_piece(db, f"{CJK}_stale_1", 1)
         assert damage.contradictions(db, f"{CJK}_stale_1")  # what SQLite itself makes of it
         report = last(work(db))
-        assert damage.set_aside_names(db) == ()
+        assert aside.set_aside_names(db) == ()
         assert report.outcome in ("all 8 checks passed", "nothing is damaged")
 
 
@@ -216,9 +216,9 @@ def test_pages_that_a_killed_compact_left_to_nobody_are_no_damage(path):
     """It had taken the damaged tables out of the schema, and died before VACUUM did the rest."""
     with opened(path) as db:
         with transaction(db):
-            damage.set_aside(db, ["messages_fts"], None)
+            aside.set_aside(db, ["messages_fts"], None)
         with transaction(db):
-            damage.drop_set_aside(db)
+            aside.drop_set_aside(db)
         (told,) = db.execute("PRAGMA integrity_check").fetchone()
         assert told.endswith("never used")
         report = last(health.full(db, "command", tokenizer=library()))

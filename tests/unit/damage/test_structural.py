@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from core.errors import CoreError, NotAStoreError, StoreCorruptError, StoreReadOnlyError
-from core.store import damage
+from core.store import aside, damage
 from core.store.connection import open_store, transaction, written
 from core.store.errors import translated
 from core.store.store import Store
@@ -38,7 +38,7 @@ def test_a_write_that_meets_it_is_the_last_one(path):
     with opened(path) as db:
         with pytest.raises(StoreCorruptError, match="repair --salvage"), translated(path):
             written(db, touch_all)
-        assert damage.set_aside_names(db) == ()  # no index is to blame
+        assert aside.set_aside_names(db) == ()  # no index is to blame
         with pytest.raises(StoreReadOnlyError, match="damaged"), transaction(db):
             raise AssertionError
         assert db.execute("SELECT count(*) FROM sessions").get == 6
@@ -65,7 +65,7 @@ def test_repair_says_what_it_would_take_and_changes_nothing(path):
     with opened(path) as db:
         with pytest.raises(StoreCorruptError, match="salvage"):
             list(repair.run(db, "command"))
-        assert damage.set_aside_names(db) == ()
+        assert aside.set_aside_names(db) == ()
 
 
 @pytest.mark.parametrize("content", [b"", b"x" * 5000, noise(4, 8192)])
@@ -92,7 +92,7 @@ def test_a_merely_damaged_index_does_not_make_it_read_only(tmp_path):
         overwrite(path, page, noise(page))
     with opened(path) as db:
         written(db, lambda db: db.execute("UPDATE messages SET content = 'x' WHERE id < 9"))
-        assert damage.set_aside_names(db) == ("messages_fts_damaged_1",)
+        assert aside.set_aside_names(db) == ("messages_fts_damaged_1",)
         assert damage.broken(db.filename) is None
         written(db, touch_all)
 

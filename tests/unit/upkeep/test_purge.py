@@ -13,7 +13,7 @@ import pytest
 from core import paths
 from core.errors import RefusedError, StoreFullError
 from core.index import backfill, health
-from core.store import copying, holders, snapshots
+from core.store import aside, copying, holders, snapshots
 from core.store.connection import open_reader, open_store, transaction
 from core.store.indexes import CJK, INDEXES, table_exists
 from core.types import Progress
@@ -331,15 +331,14 @@ def test_what_is_deleted_while_it_runs_waits_for_the_next(profile):
 
 
 def test_a_table_set_aside_as_damaged_goes_with_the_purge(profile):
-    from core.store import damage
     from core.store.connection import tokenizer_fingerprint
 
     db = opened(profile)
     with transaction(db):
-        damage.set_aside(db, ["messages_fts", "sessions_fts"], tokenizer_fingerprint(db))
+        aside.set_aside(db, ["messages_fts", "sessions_fts"], tokenizer_fingerprint(db))
     delete_secrets(db)
     assert purged(db).state == "succeeded"
-    assert damage.set_aside_names(db) == ()
+    assert aside.set_aside_names(db) == ()
     list(backfill.run_sync(db, "test"))
     assert all(finding.ok for finding in health.check(db)), health.check(db)
     db.close()
