@@ -42,11 +42,6 @@ SELECT id FROM family
 """
 
 
-def trash_session(db: apsw.Connection, session_id: int, actor: Actor) -> Operation:
-    """Do as `trash_sessions`, for one."""
-    return trash_sessions(db, [session_id], actor)
-
-
 def trash_sessions(db: apsw.Connection, session_ids: Collection[int], actor: Actor) -> Operation:
     """Move sessions to the trash, in the caller's transaction, and with them their subagents'.
 

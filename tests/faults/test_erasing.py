@@ -56,7 +56,7 @@ def purged(folder):
     other = open_reader(path_at(folder), tokenizer=None)
     session = db.execute("SELECT id FROM sessions WHERE native_id = 'gone'").get
     with transaction(db):
-        trash.trash_session(db, session, "you")
+        trash.trash_sessions(db, [session], "you")
     list(trash.empty(db, "you"))
     *_, report = purge.run(db, "command", now=True)
     assert report.state == "succeeded"

@@ -129,7 +129,7 @@ def test_upkeep_that_a_full_disk_stopped_can_be_done_again_at_once(tmp_path, wor
         db = store_at(tmp_path)
         store_messages(db, *(message(f"m{n}", f"kestrel 电影订阅 {n}") for n in range(30)))
         with transaction(db):
-            trash.trash_session(db, 1, "you")
+            trash.trash_sessions(db, [1], "you")
         disk.fault = Fault("full", at=10, sticky=True)
         with pytest.raises(StoreFullError), translated(db.filename):
             list(work(db))

@@ -10,7 +10,6 @@ from app import formatting
 from core.types import IndexStatus
 
 _CONTEXT = "indexes"
-_MINUTE_MS = 60_000
 Runs = tuple[tuple[str, bool], ...]
 
 

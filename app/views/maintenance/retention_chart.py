@@ -108,10 +108,6 @@ class RetentionChart(QWidget):
         )
         self.update()
 
-    def bar_count(self) -> int:
-        """Return how many bars there are."""
-        return len(self._bars)
-
     def reading(self, number: int) -> str:
         """Return what bar `number` says, in words."""
         bar = self._bars[number]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import QCoreApplication
 
 from app import formatting
-from core.upkeep_types import RetentionPreview, Trash, TrashItem
+from core.upkeep_types import RetentionPreview, Trash
 
 Runs = list[tuple[str, bool]]
 
@@ -101,15 +101,6 @@ def trash_amount(trash: Trash) -> str:
     if all(each.message is not None for each in trash.items):
         return messages(trash.total)
     return formatting.counted(trash.total, _tr("%1 item"), _tr("%1 items"))
-
-
-def trash_item(item: TrashItem) -> str:
-    """Return how much a trashed item is and until when it can come back."""
-    what = messages(item.messages)
-    if item.message is not None:
-        what = _tr("a message")
-    until = _tr("until %1").replace("%1", _day(item.expires_at_ms))
-    return " · ".join((what, formatting.size(item.bytes), until))
 
 
 def _day(at_ms: int) -> str:

@@ -219,7 +219,7 @@ def test_counts_of_the_trash_follow_every_change_and_forget_what_was_rolled_back
 
     def throw(db, name):
         row = db.execute("SELECT id FROM sessions WHERE native_id = ?", (name,)).get
-        return trash.trash_session(db, row, "you")
+        return trash.trash_sessions(db, [row], "you")
 
     assert counts(made) == counts(other) == (6, 0)
     with transaction(made):
@@ -244,7 +244,7 @@ def test_a_message_shown_elsewhere_is_found_before_and_after_the_trash_was_count
     store_messages(made, message("alone", "umber", session="a"))
     with transaction(made):
         row = made.execute("SELECT id FROM sessions WHERE native_id = 'a'").get
-        trash.trash_session(made, row, "you")
+        trash.trash_sessions(made, [row], "you")
     assert in_trash.shared_known(made) is None
     first = search(made, SearchRequest("umber"))
     assert in_trash.shared_known(made) == (

@@ -558,7 +558,7 @@ def test_the_trash_is_emptied_when_its_days_are_over_and_the_purge_follows(db):
     store_messages(db, *(message(f"m{n}", session=f"s{n}") for n in range(3)))
     with transaction(db):
         for row in (1, 2):
-            trash.trash_session(db, row, "you")
+            trash.trash_sessions(db, [row], "you")
         db.execute("UPDATE sessions SET trashed_at_ms = trashed_at_ms - ? WHERE id = 1", (8 * DAY,))
     assert outcome(db, "trash.expire") == ("ok", "")
     assert db.execute("SELECT count(*) FROM sessions").get == 2

@@ -359,7 +359,7 @@ def test_emptying_is_seen_by_what_is_left_of_it(db):
     rows = [row for (row,) in db.execute("SELECT id FROM sessions")]
     with transaction(db):
         for row in rows:
-            trash.trash_session(db, row, "you")
+            trash.trash_sessions(db, [row], "you")
     named = died(db, begun(db, "trash.empty", {"sessions": rows[:2], "messages": []}))
     everything = died(db, begun(db, "trash.empty", {"before_ms": None}))
     with transaction(db):
@@ -414,7 +414,7 @@ def test_old_lines_are_dropped_but_not_what_is_open_or_can_be_undone(db, monkeyp
     monkeypatch.setattr(operations, "KEPT_ROWS", 3)
     store_messages(db, message("m"))
     with transaction(db):
-        undoable = trash.trash_session(db, 1, "you")
+        undoable = trash.trash_sessions(db, [1], "you")
     unknown = died(db, begun(db, "salvage"))
     for n in range(6):
         with operations.recorded(db, "backup", {"n": n}, "you"):

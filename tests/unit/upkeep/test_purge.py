@@ -55,7 +55,7 @@ def delete_secrets(db: apsw.Connection) -> None:
     """Delete them as people do: a session whole, others one by one, and empty the trash."""
     session = db.execute("SELECT id FROM sessions WHERE native_id = ?", ("secret",)).get
     with transaction(db):
-        trash.trash_session(db, session, "you")
+        trash.trash_sessions(db, [session], "you")
         for row in secrets.mixed_ids(db):
             trash.trash_message(db, row, "you")
     list(trash.empty(db, "you"))

@@ -120,7 +120,7 @@ def test_what_was_deleted_since_stays_deleted_by_session_and_by_message(profile)
         session = db.execute("SELECT id FROM sessions WHERE native_id = 's1'").get
         row = db.execute("SELECT id FROM messages WHERE uid = 'm0'").get
         with transaction(db):
-            trash.trash_session(db, session, "you")
+            trash.trash_sessions(db, [session], "you")
             trash.trash_message(db, row, "you")
         list(trash.empty(db, "you"))
         waiting = erasure.waiting(db)

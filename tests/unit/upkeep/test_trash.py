@@ -430,7 +430,7 @@ def test_no_second_key_is_made_where_the_first_is_missing(db, tmp_path):
 def test_deleting_reads_no_table_from_end_to_end(db):
     store_talk(db)
     with transaction(db):
-        trash.trash_session(db, row(db, "s"), "you")
+        trash.trash_sessions(db, [row(db, "s")], "you")
         trash.trash_message(db, uid_row(db, "o1"), "you")
     noted = []
 
