@@ -86,6 +86,7 @@ def test_reading_goes_on_and_writing_resumes_without_a_restart(space):
     )
 
 
+# C11 of the public faults.
 def test_an_import_goes_on_when_there_is_room(space, tmp_path):
     folder, disk = space
     talks = tmp_path / "talks"

@@ -115,6 +115,7 @@ def empty(db):
             attachment.rebuild(db, INDEXES[name], own)
 
 
+# C10 of the public faults.
 def test_an_import(folder):
     """Of files that grow; in the end the rows are those of an import that nobody disturbed."""
     rng, talks = random.Random(3), folder / "talks"

@@ -60,6 +60,7 @@ def test_verify_says_in_plain_words_that_pages_are_damaged(path, name):
 QUERIES = {"messages_fts": "goshawk", "messages_fts_cjk": "订阅", "messages_fts_trigram": "oshawk"}
 
 
+# C12 of the public faults.
 @pytest.mark.parametrize("name", INDEXES)
 def test_a_search_that_meets_damage_is_answered_otherwise_and_says_so(path, name):
     query = QUERIES[name]

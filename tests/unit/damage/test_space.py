@@ -39,6 +39,7 @@ def delete_most(db):
         db.execute("DELETE FROM messages WHERE id > 40")
 
 
+# R08 of the public faults.
 def test_compact_gives_back_what_was_deleted(path):
     with opened(path) as db:
         delete_most(db)
@@ -55,6 +56,7 @@ def test_compact_gives_back_what_was_deleted(path):
         ).fetchall()
 
 
+# C11 of the public faults.
 def test_compact_refuses_with_numbers_where_there_is_less_room_than_the_store(path, monkeypatch):
     free = path.stat().st_size - 1
     monkeypatch.setattr(copying.shutil, "disk_usage", lambda _at: SimpleNamespace(free=free))

@@ -68,6 +68,7 @@ def test_repair_says_what_it_would_take_and_changes_nothing(path):
         assert aside.set_aside_names(db) == ()
 
 
+# C12 of the public faults.
 @pytest.mark.parametrize("content", [b"", b"x" * 5000, noise(4, 8192)])
 def test_what_is_no_store_is_told_and_kept(tmp_path, content):
     path = tmp_path / "profile" / "state.db"

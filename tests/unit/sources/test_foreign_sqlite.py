@@ -128,6 +128,7 @@ def test_a_live_log_is_read_and_no_byte_or_time_of_the_three_files_changes(tmp_p
     assert [text.split()[0] for text in found] == [str(i) for i in range(500)]
 
 
+# C01 of the public faults.
 def test_what_a_killed_writer_left_is_read_and_left(tmp_path):
     path = tmp_path / "state.db"
     with writer(path, "killed"):
@@ -169,6 +170,7 @@ def test_a_long_copy_of_a_busy_log_is_one_moment_and_is_finished(tmp_path, monke
     assert count == highest >= 1000
 
 
+# C01 of the public faults.
 @pytest.mark.parametrize("journal", ["wal", "delete"])
 def test_a_writer_that_never_stops_is_never_refused_and_every_copy_is_whole(tmp_path, journal):
     path = tmp_path / "state.db"

@@ -86,6 +86,7 @@ def test_the_search_for_bytes_finds_each_form(tmp_path):
     assert all(found[name][name.split()[0]] == 1 for name in written)
 
 
+# R02 of the public faults.
 def test_nothing_of_400_deleted_messages_is_left_in_any_file(tmp_path):
     profile = filled(tmp_path, ROWS, SECRETS)
     db = opened(profile)
