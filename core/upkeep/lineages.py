@@ -1,11 +1,8 @@
 """Which sessions are too old to stay, lineage by lineage: reading alone, in one pass."""
 
-import time
-from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 import apsw
 
@@ -18,13 +15,6 @@ Row = tuple[int, int | None, int, int, int]
 
 A bare tuple as SQLite returns it: naming the fields of 100,000 of them costs 0.1 s.
 """
-
-
-class Month(NamedTuple):
-    """A month of local time."""
-
-    year: int
-    month: int
 
 
 @dataclass(slots=True)
@@ -127,49 +117,9 @@ def _families_kept(
     return kept
 
 
-def by_month(rows: Iterable[Row], going: Iterable[Row]) -> dict[Month, tuple[int, int, int, int]]:
-    """Return what was last active in each month of local time, months without anything left out.
-
-    Sessions and messages of those that go, then of those that stay.
-    """
-    times = [row[1] for row in rows if row[1] is not None]
-    if not times:
-        return {}
-    gone = {row[0] for row in going}
-    months, starts = _months(min(times), max(times))
-    sums = [[0, 0, 0, 0] for _ in months]
-    found, first, after = sums[0], 1, 0  # neighbours are mostly of one month
-    for session_id, last_ms, messages, _, _ in rows:
-        if last_ms is None:
-            continue
-        if not first <= last_ms < after:
-            at = bisect_right(starts, last_ms)
-            found, first = sums[at - 1], starts[at - 1]
-            after = starts[at] if at < len(starts) else last_ms + 1
-        if session_id in gone:
-            found[0] += 1
-            found[1] += messages
-        else:
-            found[2] += 1
-            found[3] += messages
-    return {
-        month: (found[0], found[1], found[2], found[3])
-        for month, found in zip(months, sums, strict=True)
-        if found[0] or found[2]
-    }
-
-
-def _months(first_ms: int, last_ms: int) -> tuple[list[Month], list[int]]:
-    """Return the months from the one to the other, and the first moment of each."""
-    at = datetime.fromtimestamp(first_ms / 1000, UTC).astimezone()
-    end = datetime.fromtimestamp(last_ms / 1000, UTC).astimezone()
-    months, starts = list[Month](), list[int]()
-    year, month = at.year, at.month
-    while (year, month) <= (end.year, end.month):
-        months.append(Month(year, month))
-        starts.append(round(time.mktime((year, month, 1, 0, 0, 0, 0, 0, -1)) * 1000))
-        year, month = (year, month + 1) if month < 12 else (year + 1, 1)
-    return months, starts
+def messages_of(rows: Iterable[Row]) -> int:
+    """Return how many messages the sessions have together."""
+    return sum([row[2] for row in rows])
 
 
 def _join(parents: dict[int, int], one: int, other: int) -> None:

@@ -22,10 +22,11 @@ from core.store import clock
 from core.store.connection import snapshot, transaction
 from core.types import Progress, Session
 from core.upkeep import lineages, operations, trash
-from core.upkeep.lineages import Row, Sorted
+from core.upkeep.lineages import Row, Sorted, messages_of
+from core.upkeep.months import months
 from core.upkeep.text_sizes import text_bytes
 from core.upkeep.wording import counted
-from core.upkeep_types import Actor, MonthOfSessions, Report, RetentionPreview, RetentionRule
+from core.upkeep_types import Actor, Report, RetentionPreview, RetentionRule
 
 OFF = "Retention is off: nothing goes by age. Switch it on with: backscroll retention set DAYS"
 CONFIRMED_SHARE = 5
@@ -110,7 +111,7 @@ def preview(
     cutoff = now - checked.days * clock.DAY_MS if before_ms is None else before_ms
     plan = _plan(db, checked, cutoff, now)
     going = plan.sorted.going
-    messages, every = _messages_of(going), _all_messages(db)
+    messages, every = messages_of(going), _all_messages(db)
     size = text_bytes(db, [(row[0], row[2]) for row in going])
     times = [row[1] for row in going if row[1] is not None]
     return RetentionPreview(
@@ -129,7 +130,7 @@ def preview(
         all_messages=every,
         needs_confirmation=messages * CONFIRMED_SHARE > every,
         refused=clock.doubt(db, now),
-        months=_months(db, plan, size, messages),
+        months=months(db, plan.rows, plan.sorted.going, size),
     )
 
 
@@ -242,7 +243,7 @@ def _refuse(db: apsw.Connection, plan: _Plan, token: str, now: int, *, confirmed
             "the store changed since this was previewed, and something else would go now:"
             " nothing was moved; preview it again"
         )
-    messages, every = _messages_of(plan.sorted.going), _all_messages(db)
+    messages, every = messages_of(plan.sorted.going), _all_messages(db)
     if messages * CONFIRMED_SHARE > every and not confirmed:
         raise RefusedError(
             f"{messages:,} of {counted(every, 'message')} would go, more than a fifth:"
@@ -294,43 +295,12 @@ FROM json_each(:ids) AS j CROSS JOIN sessions AS s ON s.id = j.value
 """
 
 
-def _months(
-    db: apsw.Connection, plan: _Plan, going_bytes: int, going_messages: int
-) -> tuple[MonthOfSessions, ...]:
-    """Return what goes and what stays by local month; bytes by the average of a message."""
-    gone = {row[0] for row in plan.sorted.going}
-    staying = [row for row in plan.rows if row[0] not in gone]
-    each_going = going_bytes / going_messages if going_messages else 0.0
-    kept = _messages_of(staying)
-    sample = text_bytes(db, [(row[0], row[2]) for row in staying], _CHART_SAMPLE)
-    each_staying = sample / kept if kept else 0.0
-    sums = lineages.by_month(plan.rows, plan.sorted.going)
-    return tuple(
-        MonthOfSessions(
-            month.year,
-            month.month,
-            going,
-            round(going_texts * each_going),
-            staying_sessions,
-            round(staying_texts * each_staying),
-        )
-        for month, (going, going_texts, staying_sessions, staying_texts) in sorted(sums.items())
-    )
-
-
-_CHART_SAMPLE = 2_000
-
-
 def _nothing(checked: RetentionRule, every: int) -> RetentionPreview:
     """Return the preview of a rule that is off."""
     return RetentionPreview(
         checked, "", 0, 0, 0, 0, None, None, 0, 0, 0, 0, every, needs_confirmation=False,
         refused=OFF,
     )  # fmt: skip
-
-
-def _messages_of(rows: Iterable[Row]) -> int:
-    return sum([row[2] for row in rows])
 
 
 def _all_messages(db: apsw.Connection) -> int:
