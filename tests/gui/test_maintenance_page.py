@@ -562,6 +562,7 @@ def test_without_a_tokenizer_the_card_says_what_to_do_and_shows_the_log_of_a_bui
         assert await program.start()
         program.window.actions_by_name["maintenance"].trigger()
         await until(lambda: card.badge.word.text() == "missing")
+        await until(card.tokens.text)
         seen = card.build.isVisible(), card.reason.text(), card.tokens.text()
         card.build.click()
         await until(lambda: "it works" in card.log.toPlainText())
