@@ -134,14 +134,7 @@ def set_pinned(db: apsw.Connection, session_id: int, pinned: bool) -> None:
     Raises:
         NotFoundError: it is gone, or in the trash.
     """
-    now = time.time_ns() // 1_000_000
-    db.execute(
-        "UPDATE sessions SET pinned_at_ms = CASE WHEN ?1 THEN coalesce(pinned_at_ms, ?2) END"
-        " WHERE id = ?3 AND trashed_at_ms IS NULL",
-        (pinned, now, session_id),
-    )
-    if not db.changes():
-        raise NotFoundError("this session is no longer in the store")
+    _mark(db, session_id, "pinned_at_ms", pinned)
 
 
 def set_archived(db: apsw.Connection, session_id: int, archived: bool) -> None:
@@ -152,11 +145,15 @@ def set_archived(db: apsw.Connection, session_id: int, archived: bool) -> None:
     Raises:
         NotFoundError: it is gone, or in the trash.
     """
-    now = time.time_ns() // 1_000_000
+    _mark(db, session_id, "archived_at_ms", archived)
+
+
+def _mark(db: apsw.Connection, session_id: int, column: str, is_set: bool) -> None:
+    """Set a time of a session to now, unless it has one, or take it away."""
     db.execute(
-        "UPDATE sessions SET archived_at_ms = CASE WHEN ?1 THEN coalesce(archived_at_ms, ?2) END"
+        f"UPDATE sessions SET {column} = CASE WHEN ?1 THEN coalesce({column}, ?2) END"
         " WHERE id = ?3 AND trashed_at_ms IS NULL",
-        (archived, now, session_id),
+        (is_set, time.time_ns() // 1_000_000, session_id),
     )
     if not db.changes():
         raise NotFoundError("this session is no longer in the store")
