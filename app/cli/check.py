@@ -49,8 +49,9 @@ def _note(db: apsw.Connection, findings: Iterable[Finding], output: Output) -> N
     """Keep the verdict in the store, unless another program is writing for long."""
     from core.index.health import remember
     from core.store.connection import transaction
+    from core.store.waiting import wait_for_locks
 
-    db.set_busy_timeout(_NOTE_WITHIN_MS)
+    wait_for_locks(db, _NOTE_WITHIN_MS)
     try:
         with transaction(db):
             remember(db, findings)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import apsw
 
 from core.index.progress import Movement
+from core.store.waiting import GAP_S
 from core.types import IndexName
 
 TARGET_S = 0.025
@@ -13,9 +14,8 @@ SHORTEST_PAUSE_S = 0.2
 LONGEST_PAUSE_S = 10.0
 """A third of the heartbeat's limit, so that whoever waits is not taken for dead."""
 
-HELD_S, GAP_S = 0.3, 0.105
-"""After so much time with the lock comes a gap that whoever waits for it finds: SQLite's busy
-handler waits 100 ms at the longest before it looks again (sqliteDefaultBusyCallback, main.c)."""
+HELD_S = 0.3
+"""After so much time with the lock comes a gap that whoever waits for it finds."""
 
 QUIET_S = 2.0
 """Others count as active for so long after something of theirs was seen."""
@@ -58,8 +58,8 @@ class Pace:
         """Return how long to wait before the next batch, while others work or not.
 
         Where it does not make way for others, because none is seen or it is to be done `now`,
-        there are gaps all the same: who waits for the lock looks for it every 100 ms at the
-        longest, and between batches that follow at once never finds it free.
+        there are gaps all the same: who waits for the lock looks for it every 3 ms, and between
+        batches that follow at once hardly ever finds it free.
         """
         self.held_s += self.last_s
         if is_busy and not now:

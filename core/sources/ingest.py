@@ -32,6 +32,7 @@ from core.store.connection import written
 from core.store.errors import translated
 from core.store.index_state import statuses
 from core.store.store import Store
+from core.store.waiting import GAP_S
 from core.types import FileReport, ImportReport, IndexName, Progress
 
 FIRST_BATCH = 1000
@@ -195,6 +196,7 @@ def run_sync(db: apsw.Connection, job: Import) -> Iterator[Progress]:
                     reading = ahead.submit(job.read_batch)
                     written(db, job.write_batch, parsed)
                     yield job.progress(parsed)
+                    time.sleep(GAP_S)
             finally:
                 wait({reading})
                 job.close()
@@ -229,6 +231,7 @@ async def run(store: Store, job: Import) -> AsyncIterator[Progress]:
             reading = asyncio.create_task(asyncio.to_thread(job.read_batch))
             await store.write(job.write_batch, parsed)
             yield job.progress(parsed)
+            await asyncio.sleep(GAP_S)
     finally:
         await asyncio.wait({reading})
         job.close()

@@ -16,6 +16,7 @@ import apsw
 from core import paths
 from core.errors import NotAStoreError, StoreError, StoreReadOnlyError, TokenizerError
 from core.store import tokenizer_probe
+from core.store.waiting import wait_for_locks
 
 APPLICATION_ID = 0x4273636C  # "Bscl", at byte 68 of the file
 BUSY_TIMEOUT_MS = 10_000
@@ -40,7 +41,6 @@ SECURITY = {
 }
 
 RECIPE = (
-    Pragma("busy_timeout", BUSY_TIMEOUT_MS, BUSY_TIMEOUT_MS),
     Pragma("journal_mode", "WAL", "wal"),
     Pragma("synchronous", "FULL", 2),
     Pragma("secure_delete", "ON", 1),
@@ -118,7 +118,7 @@ def set_up(
         if db.config(option, value) != value:
             raise StoreError(f"SQLite refuses the security option {option}")
     # Before the first read: another process may just be tidying up behind its last connection.
-    db.set_busy_timeout(BUSY_TIMEOUT_MS)
+    wait_for_locks(db, BUSY_TIMEOUT_MS)
     if not is_new:
         _require_ours(db)
     for pragma in (*RECIPE, cache):

@@ -27,6 +27,7 @@ from core.store import (
 )
 from core.store.connection import tokenizer_fingerprint, transaction
 from core.store.indexes import CJK, INDEXES
+from core.store.waiting import wait_for_locks
 from core.types import Progress
 from core.upkeep import backup, beside_store, erasure, operations, optimize
 from core.upkeep.sizes import compact_needs_bytes
@@ -211,11 +212,11 @@ def _log_cut(db: apsw.Connection) -> Generator[Progress, None, str]:
 
 def _is_log_cut(db: apsw.Connection) -> bool:
     """Try once to cut it; whoever else uses the connection between two steps waits as always."""
-    db.set_busy_timeout(_TRY_MS)
+    wait_for_locks(db, _TRY_MS)
     try:
         busy, *_ = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").get
     finally:
-        db.set_busy_timeout(recipe.BUSY_TIMEOUT_MS)
+        wait_for_locks(db, recipe.BUSY_TIMEOUT_MS)
     return not busy
 
 

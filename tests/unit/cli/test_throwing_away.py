@@ -136,9 +136,7 @@ def assert_kept(said):
 
 def test_recorded_case_r07_while_another_program_writes(run, store, monkeypatch):
     """Not deleted, still visible, why, what to do; and all of it once the lock is gone."""
-    quick = tuple(p._replace(value=1, read_back=1) if p.name == "busy_timeout" else p
-                  for p in recipe.RECIPE)  # fmt: skip
-    monkeypatch.setattr(recipe, "RECIPE", quick)
+    monkeypatch.setattr(recipe, "BUSY_TIMEOUT_MS", 1)
     other = apsw.Connection(str(store))
     other.execute("BEGIN IMMEDIATE")
     code, said, _ = run("sessions", "delete", "a")

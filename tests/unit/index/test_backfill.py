@@ -13,6 +13,7 @@ from core.index.state import claim, new_holder, release, state_of, statuses
 from core.store import attachment, indexes
 from core.store.connection import open_store, open_writer, tokenizer_fingerprint, transaction
 from core.store.indexes import CJK, INDEXES
+from core.store.waiting import LOOK_EVERY_S
 from core.types import INDEX_NAMES, MessageState, Role
 from tests.unit.store.making import (
     held,
@@ -274,12 +275,11 @@ def test_pace_follows_the_time_a_batch_took():
 
 
 def test_whoever_waits_for_the_lock_finds_a_gap_also_where_nobody_was_seen():
-    """SQLite looks for a lock that is held every 100 ms at the longest."""
     for now, is_busy in ((False, False), (True, False), (True, True)):
         pace, held = Pace(last_s=0.04), 0.0
         for _ in range(100):
             held += pace.last_s
-            if pace.pause_s(is_busy=is_busy, now=now) > 0.1:
+            if pace.pause_s(is_busy=is_busy, now=now) > LOOK_EVERY_S:
                 held = 0.0
             assert held < 0.35
 

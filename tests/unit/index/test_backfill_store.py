@@ -212,9 +212,6 @@ def test_a_long_queue_is_drained_to_its_end_without_waiting_again(tmp_path, db, 
 
 def test_a_lock_that_another_program_holds_for_long_is_waited_for(tmp_path, db, monkeypatch):
     monkeypatch.setattr(recipe, "BUSY_TIMEOUT_MS", 10)
-    monkeypatch.setattr(
-        recipe, "RECIPE", tuple(each for each in recipe.RECIPE if each.name != "busy_timeout")
-    )
     monkeypatch.setattr(backfill, "RETRY_S", 0.02)
     store_messages(db, *some(20))
     empty(db)

@@ -28,7 +28,6 @@ from core.store.connection import (
 from tests.unit.store.making import library, path_at, store_at
 
 EXPECTED = {
-    "busy_timeout": 10_000,
     "journal_mode": "wal",
     "synchronous": 2,
     "secure_delete": 1,

@@ -322,9 +322,7 @@ def test_writes_go_on_beside_a_long_step_of_upkeep(tmp_path):
 
 
 def test_a_write_waits_as_long_as_our_own_upkeep_holds_the_lock(tmp_path, monkeypatch):
-    short = recipe.Pragma("busy_timeout", 50, 50)
-    assert recipe.RECIPE[0].name == short.name
-    monkeypatch.setattr(recipe, "RECIPE", (short, *recipe.RECIPE[1:]))
+    monkeypatch.setattr(recipe, "BUSY_TIMEOUT_MS", 50)
     started = threading.Event()
 
     def upkeep(db):

@@ -13,9 +13,10 @@ import pytest
 from core import paths
 from core.errors import RefusedError, StoreFullError
 from core.index import backfill, health
-from core.store import aside, copying, holders, snapshots
+from core.store import aside, copying, holders, recipe, snapshots
 from core.store.connection import open_reader, open_store, transaction
 from core.store.indexes import CJK, INDEXES, table_exists
+from core.store.waiting import wait_for_locks
 from core.types import Progress
 from core.upkeep import backup, erasure, operations, purge, trash
 from tests.unit.store.making import library, message, path_at, store_at, store_messages
@@ -225,16 +226,20 @@ def test_a_reader_keeps_it_pending_and_a_later_purge_does_the_rest(profile, monk
 def test_between_its_steps_the_connection_waits_as_long_as_always(profile, monkeypatch):
     """Another one's steps may run on it there."""
     monkeypatch.setattr(purge, "_TRY_MS", 5)
+    waits = []
     with (
         closing(opened(profile)) as db,
         closing(open_reader(profile / "state.db", tokenizer=None)) as reader,
     ):
         delete_secrets(db)
-        usual = db.pragma("busy_timeout")
         reader.execute("BEGIN")
         assert reader.execute("SELECT count(*) FROM messages").get
-        waits = {db.pragma("busy_timeout") for _ in purge.run(db, "command")}
-    assert waits == {usual}
+        monkeypatch.setattr(
+            purge, "wait_for_locks", lambda db, ms: (waits.append(ms), wait_for_locks(db, ms))
+        )
+        between = [waits[-1] for _ in purge.run(db, "command") if waits]
+    assert 5 in waits
+    assert set(between) == {recipe.BUSY_TIMEOUT_MS}
 
 
 def test_a_reader_that_comes_while_the_file_is_written_anew_keeps_it_pending(profile, monkeypatch):
