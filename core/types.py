@@ -122,7 +122,9 @@ class Session:
 
     `ref` is the stable name in JSON and links: the native id where unambiguous, else
     `source/native_id`. `id` is the row of this store and never leaves it. `trashed_at_ms` tells
-    since when it is in the trash; what shows sessions shows none that are.
+    since when it is in the trash; what shows sessions shows none that are. `gone_at_ms` tells
+    since when its source no longer has it. `user_turn_count` is of the active segment: messages
+    with a `seq` above `reset_cutoff_seq`. `channel` is where it was held (`cli`, `feishu`).
     """
 
     id: int
@@ -146,10 +148,16 @@ class Session:
     pinned_at_ms: int | None = None
     end_reason: str | None = None
     trashed_at_ms: int | None = None
+    reset_cutoff_seq: int = 0
+    channel: str | None = None
+    gone_at_ms: int | None = None
+    own_project: str | None = None
 
     @property
     def project(self) -> str:
-        """The last part of the repository or folder the session ran in, or ''."""
+        """Where the user moved the session, else the last part of where it ran, or ''."""
+        if self.own_project:
+            return self.own_project
         place = (self.git_repo_root or self.cwd or "").rstrip("/\\")
         return place.replace("\\", "/").rsplit("/", 1)[-1]
 

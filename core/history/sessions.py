@@ -12,6 +12,7 @@ import apsw
 from core.errors import AmbiguousError, NotFoundError, SettingError
 from core.store import damage
 from core.store.listing import LISTED_KINDS, listed_count
+from core.store.migrations import schema_version
 from core.store.places import in_projects
 from core.text import project
 from core.types import Relation, Session, SessionFilter, SessionKind, SessionPage, TitleSource
@@ -46,9 +47,12 @@ _COLUMNS = (
     " AND f.trashed_at_ms IS NULL),"
     " CASE WHEN NOT EXISTS (SELECT 1 FROM sessions AS f WHERE f.source_id = s.source_id"
     " AND f.native_id = s.parent_native_id) THEN s.parent_native_id END) END,"
-    " s.relation, s.archived_at_ms, s.pinned_at_ms, s.end_reason, s.trashed_at_ms"
+    " s.relation, s.archived_at_ms, s.pinned_at_ms, s.end_reason, s.trashed_at_ms,"
+    " s.reset_cutoff_seq"
 )
-_SELECT = f"{_COLUMNS} FROM sessions AS s JOIN sources AS r ON r.id = s.source_id"
+_LATER_SCHEMA = 5
+_LATER_COLUMNS = ("s.channel", "s.gone_at_ms", "s.own_project")
+_FROM = "FROM sessions AS s JOIN sources AS r ON r.id = s.source_id"
 
 
 def list_sessions(
@@ -76,7 +80,7 @@ def _page(db: apsw.Connection, wanted: SessionFilter, limit: int, after: str | N
     for place, bound in _places(column, _position(after, wanted.sort)):
         if len(rows) <= limit:
             rows += db.execute(
-                f"{_COLUMNS} FROM sessions AS s {walk} CROSS JOIN sources AS r"
+                f"{_columns(db)} FROM sessions AS s {walk} CROSS JOIN sources AS r"
                 f" ON r.id = s.source_id WHERE {' AND '.join((*conditions, place))}"
                 f" ORDER BY s.{column} DESC, s.id DESC LIMIT ?",
                 (*bindings, *bound, limit + 1 - len(rows)),
@@ -100,7 +104,7 @@ def session_by_id(db: apsw.Connection, session_id: int) -> Session:
     Raises:
         NotFoundError: it is gone.
     """
-    row = db.execute(f"{_SELECT} WHERE s.id = ?", (session_id,)).get
+    row = db.execute(f"{_select(db)} WHERE s.id = ?", (session_id,)).get
     if row is None:
         raise NotFoundError("this session is no longer in the store")
     return _session(row)
@@ -112,7 +116,7 @@ def kept_session(db: apsw.Connection, session_id: int) -> Session:
     Raises:
         NotFoundError: it is gone, or in the trash.
     """
-    row = db.execute(f"{_SELECT} WHERE s.id = ? AND s.trashed_at_ms IS NULL", (session_id,)).get
+    row = db.execute(f"{_select(db)} WHERE s.id = ? AND s.trashed_at_ms IS NULL", (session_id,)).get
     if row is None:
         raise NotFoundError("this session is not in the store, or in its trash")
     return _session(row)
@@ -123,7 +127,7 @@ def sessions_by_id(db: apsw.Connection, ids: Collection[int]) -> dict[int, Sessi
 
     One statement for all: ten times as fast as one by one.
     """
-    found = db.execute(f"{_SELECT} WHERE s.id IN ({', '.join('?' * len(ids))})", tuple(ids))
+    found = db.execute(f"{_select(db)} WHERE s.id IN ({', '.join('?' * len(ids))})", tuple(ids))
     sessions = [_session(row) for row in found]
     return {session.id: session for session in sessions}
 
@@ -180,7 +184,7 @@ def session_by_ref(db: apsw.Connection, ref: str) -> Session:
 
 
 def _named(db: apsw.Connection, condition: str, bindings: tuple[str, ...]) -> list[Session]:
-    rows = db.execute(f"{_SELECT} WHERE {condition} AND s.trashed_at_ms IS NULL", bindings)
+    rows = db.execute(f"{_select(db)} WHERE {condition} AND s.trashed_at_ms IS NULL", bindings)
     return [_session(row) for row in rows]
 
 
@@ -248,6 +252,16 @@ def _token(sort: str, value: int | None, row: int) -> str:
     return base64.urlsafe_b64encode(json.dumps([sort, value, row]).encode()).decode()
 
 
+def _columns(db: apsw.Connection) -> str:
+    """Return what is selected of a session; an older store that is only read lacks the last."""
+    has_later = schema_version(db) >= _LATER_SCHEMA
+    return ", ".join((_COLUMNS, *(_LATER_COLUMNS if has_later else ["NULL"] * len(_LATER_COLUMNS))))
+
+
+def _select(db: apsw.Connection) -> str:
+    return f"{_columns(db)} {_FROM}"
+
+
 def _position(token: str | None, sort: str) -> tuple[int | None, int] | None:
     if token is None:
         return None
@@ -261,8 +275,9 @@ def _position(token: str | None, sort: str) -> tuple[int | None, int] | None:
 
 
 def _session(row: tuple[Any, ...]) -> Session:
-    *told, relation, archived_at_ms, pinned_at_ms, end_reason, trashed_at_ms = row
-    session_id, ref, source, native_id, kind, title, title_source, *rest = told
+    session_id, ref, source, native_id, kind, title, title_source, *told = row
+    *rest, reset_cutoff_seq, channel, gone_at_ms, own_project = told
+    *rest, relation, archived_at_ms, pinned_at_ms, end_reason, trashed_at_ms = rest
     model, cwd, git_repo_root, git_branch, started, last_active, messages, turns, parent = rest
     return Session(
         id=session_id,
@@ -286,4 +301,8 @@ def _session(row: tuple[Any, ...]) -> Session:
         pinned_at_ms=pinned_at_ms,
         end_reason=end_reason,
         trashed_at_ms=trashed_at_ms,
+        reset_cutoff_seq=reset_cutoff_seq,
+        channel=channel,
+        gone_at_ms=gone_at_ms,
+        own_project=own_project,
     )

@@ -23,7 +23,7 @@ _TITLE_WINS = (
 _TITLE_COLUMNS = ("title", "title_source", "search_title")
 _LASTING_COLUMNS = (
     "parent_native_id", "relation", "evidence", "model", "cwd", "git_repo_root", "git_branch",
-    "started_at_ms", "updated_at_ms", "end_reason", "metadata",
+    "started_at_ms", "updated_at_ms", "end_reason", "metadata", "channel",
 )  # fmt: skip
 
 _UPSERT = f"""

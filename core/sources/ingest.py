@@ -24,7 +24,7 @@ from core.history.forks import link_forks
 from core.history.sources import LastRun
 from core.index import backfill
 from core.index.state import new_holder
-from core.sources.detect import COPIES_SILENTLY, Reader
+from core.sources.detect import Reader
 from core.sources.ingest_parse import Parsed, Parser
 from core.sources.ingest_plan import Known, Plan, make_plan
 from core.sources.records import SourceIdentity
@@ -122,7 +122,7 @@ class Import:
             root = str(end.unit.path.parent)
             source_id = self._source_id(db, end.source, root, end.unit.reader)
             sources.save_file(db, source_id, end.reading)
-            if end.source.kind in COPIES_SILENTLY:
+            if getattr(end.unit.reader, "COPIES_SILENTLY", False):
                 link_forks(db, source_id, sorted(end.sessions))
             self._read.append(end.report)
             self._unknown.update(end.reading.unknown_records)

@@ -14,7 +14,7 @@ from pathlib import Path
 from core.errors import SourceError
 from core.history.sources import KnownFile
 from core.sources import detect, files
-from core.sources.detect import CHOOSES_PER_FOLDER, CHOOSES_PER_TREE, Reader
+from core.sources.detect import Reader
 from core.sources.files import CREDENTIAL_NAMES, FileStamp
 from core.sources.lines import without_surrogates
 from core.types import FileReport
@@ -148,9 +148,9 @@ class _Planner:
     def _of_kind(self, folder: Path, reader: Reader, recognised: list[Path]) -> None:
         """Plan the files of one kind, less those that its reader leaves to another of them."""
         listed = recognised
-        if reader.KIND in CHOOSES_PER_TREE:
+        if reader.CHOOSES == "tree":
             listed = list(reader.files(folder))
-        elif reader.KIND in CHOOSES_PER_FOLDER:
+        elif reader.CHOOSES == "folder":
             folders = dict.fromkeys(path.parent for path in recognised)
             listed = [path for each in folders for path in reader.files(each)]
         ours = set(recognised)

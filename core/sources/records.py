@@ -55,9 +55,11 @@ class SessionRecord:
     updated_at_ms: int | None = None
     archived: bool = False
     pinned: bool = False
-    reset_cutoff_seq: int | None = None
+    reset_cutoff_seq: int | None = None  # in the unit of `MessageRecord.position`
     end_reason: str | None = None
     metadata: str | None = None  # the source's own fields, as JSON
+    channel: str | None = None  # where it was held: 'cli', 'feishu', 'telegram'
+    deleted_at_source: bool = False  # its owner deleted it there on purpose
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +124,30 @@ class ReadTo:
     total: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ReaderState:
+    """What the reader needs to read on behind the end of this file, once it has grown.
+
+    Yielded last, by readers that have `read_on`. It is kept in memory alone, with the file's
+    hashes; `bytes` is about how much of it the state takes.
+    """
+
+    state: object
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class LegacyCursor:
+    """Everything up to row `cursor` of a legacy snapshot has been yielded.
+
+    It is stored in the transaction that stores those rows. Once `complete`, the file is never
+    opened again.
+    """
+
+    cursor: int
+    complete: bool = False
+
+
 Record = (
     SourceIdentity
     | SessionRecord
@@ -130,4 +156,6 @@ Record = (
     | BadSourceRecord
     | Remark
     | ReadTo
+    | ReaderState
+    | LegacyCursor
 )

@@ -5,7 +5,10 @@ _PATH = f"rtrim(replace({_PLACE}, '\\', '/'), '/')"
 
 # Stripping a path of every character that is not a slash from its end leaves its folder.
 PROJECT = f"substr({_PATH}, length(rtrim({_PATH}, replace({_PATH}, '/', ''))) + 1)"
-"""The expression of the generated column `sessions.project`."""
+"""The last part of where a session ran."""
+
+OWN_OR_PROJECT = f"coalesce(nullif(own_project, ''), {PROJECT})"
+"""The expression of the generated column `sessions.project`: where the user moved it, if so."""
 
 
 def in_projects(session: str, count: int) -> str:

@@ -22,13 +22,17 @@ ROWID_TABLES = (
     "sessions",
     "messages",
     "trashed_messages",
+    "gone_messages",
+    "legacy_imports",
     "tombstones",
     "saved_searches",
     "operations",
 )
-KEYED_TABLES = ("message_placements", "settings", "meta", "jobs")
+KEYED_TABLES = (
+    "message_placements", "session_files", "watched_places", "settings", "meta", "jobs"
+)  # fmt: skip
 _BY_MESSAGE = "message_placements_by_message"
-_ADDED = {"sessions": 1, "operations": 6, "jobs": 2}  # columns that came with later schemas
+_ADDED = {"sessions": 4, "operations": 6, "jobs": 2}  # columns that came with later schemas
 _TYPES: dict[str, type | tuple[type, ...]] = {
     "INTEGER": int, "TEXT": str, "BLOB": bytes, "REAL": (float, int),
 }  # fmt: skip

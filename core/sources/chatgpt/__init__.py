@@ -8,13 +8,14 @@ those of real exports and of what importers' issues report; `chatgpt.content` li
 Memory: one conversation. Nothing is unpacked to the disk.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from pathlib import Path, PurePath
 from typing import Any
 
 from core.errors import SourceError
-from core.sources import archive
+from core.sources import archive, downloads
 from core.sources import files as source_files
+from core.sources import found as places
 from core.sources.chatgpt.conversation import Conversation
 from core.sources.json_array import elements
 from core.sources.lines import JsonObject, Readable
@@ -26,10 +27,13 @@ from core.sources.records import (
     SourceIdentity,
     UnknownRecord,
 )
+from core.types import FoundSource
 
 KIND = "chatgpt"
 READER_VERSION = 1
 REWRITES = True
+SUFFIXES = frozenset({".json", ".zip"})
+CHOOSES = "file"
 
 GLIMPSE_BYTES = 256 << 10
 
@@ -64,6 +68,23 @@ def files(path: Path) -> Iterator[Path]:
     found = [p for d in ("", "*/", "*/*/") for p in path.glob(f"{d}conversations*.json")]
     found += path.glob("*.zip")
     yield from (p for p in sorted(found) if p.is_file() and recognises(p))
+
+
+def is_home(folder: Path) -> bool:  # noqa: ARG001 (an export lies anywhere)
+    """Return False: an export is no program's home."""
+    return False
+
+
+def found(env: Mapping[str, str], home: Path) -> Iterator[FoundSource]:  # noqa: ARG001
+    """Yield the exports among the person's downloads, known by the names in them."""
+    for path in downloads.exports(home, _are_names):
+        yield places.found(KIND, path, f"ChatGPT export {path.stem}", size=downloads.size(path))
+
+
+def _are_names(names: Set[str]) -> bool:
+    """Whether an export of these entries is ChatGPT's; Claude.ai's has its own beside them."""
+    talks = any(n.startswith("conversations") and n.endswith(".json") for n in names)
+    return talks and "users.json" not in names
 
 
 def read(path: Path) -> Iterator[Record]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from core.sources import files as disk
+from core.sources import found as places
 from core.sources.claude_code.facts import parent_by_folder, summaries_beside, told_beside
 from core.sources.claude_code.messages import Messages
 from core.sources.claude_code.outline import SILENT_TYPES, Outline
@@ -26,12 +27,16 @@ from core.sources.records import (
     SourceIdentity,
     UnknownRecord,
 )
-from core.types import Relation, SessionKind, TitleSource
+from core.types import FoundSource, Relation, SessionKind, TitleSource
 
 KIND = "claude-code"
 READER_VERSION = 1
 REWRITES = True
 """A message is written line by line while it streams, so an early reading sees a part of it."""
+
+SUFFIXES = frozenset({".jsonl"})
+CHOOSES = "file"
+COPIES_SILENTLY = True
 
 _TYPES = SILENT_TYPES | {
     "ai-title",
@@ -112,6 +117,22 @@ def is_home(folder: Path) -> bool:
     """Whether the folder is the program's own, where only `projects` holds transcripts."""
     named = folder.name == ".claude" or (folder / "history.jsonl").is_file()
     return named and (folder / "projects").is_dir()
+
+
+def found(env: Mapping[str, str], home: Path) -> Iterator[FoundSource]:
+    """Yield the person's own folder of projects."""
+    root = Path(env.get("CLAUDE_CONFIG_DIR") or home / ".claude")
+    if not root.is_dir():
+        return
+    projects = root / "projects"
+    sizes = dict(places.sizes(projects, (".jsonl",)))
+    sessions = [
+        path
+        for path in sizes
+        if not path.name.startswith("agent-") and "subagents" not in path.parts
+    ]
+    size = sum(sizes.values())
+    yield places.found(KIND, projects, "Claude Code", sessions=len(sessions), size=size)
 
 
 def read(path: Path) -> Iterator[Record]:

@@ -5,21 +5,25 @@ id in its header, never by its path, since files move when they are archived. On
 the prompt history are opened, nothing else of that folder.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 
 from core.errors import SourceError
+from core.sources import found as places
 from core.sources.codex import beside, old, rollout_files, survey
 from core.sources.codex import rollout as rollout_reader
 from core.sources.codex.kinds import CALLS, OUTPUTS
 from core.sources.codex.survey import JsonDict
 from core.sources.records import Record, SourceIdentity
+from core.types import FoundSource
 
 KIND = "codex"
 READER_VERSION = 1
 # A text read while it was being written may be told in full by a later line of its own.
 REWRITES = True
+SUFFIXES = frozenset({".json", ".jsonl", ".zst"})
+CHOOSES = "tree"
 
 REFUSAL = (
     "this is what `codex exec --json` printed, not a saved session: "
@@ -55,6 +59,25 @@ def files(path: Path) -> Iterator[Path]:
     history = path / beside.HISTORY
     if history.is_file() and _is_ours(history):
         yield history
+
+
+def is_home(folder: Path) -> bool:
+    """Tell whether the folder is laid out as Codex lays out its own."""
+    return rollout_files.is_home(folder)
+
+
+def found(env: Mapping[str, str], home: Path) -> Iterator[FoundSource]:
+    """Yield the person's own home of Codex, archived sessions with it."""
+    root = Path(env.get("CODEX_HOME") or home / ".codex")
+    if not root.is_dir():
+        return
+    sizes = [
+        size
+        for folder in rollout_files.FOLDERS
+        for path, size in places.sizes(root / folder, rollout_files.SUFFIXES)
+        if rollout_files.NAME.search(path.name)
+    ]
+    yield places.found(KIND, root, "Codex", sessions=len(sizes), size=sum(sizes))
 
 
 def read(path: Path) -> Iterator[Record]:

@@ -10,13 +10,15 @@ Order is by row id, never by time. Undone rows, hidden rows and those summarized
 yielded, each with its state.
 """
 
+import sys
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import apsw
 
 from core.errors import SourceError
+from core.sources import found as places
 from core.sources.foreign_rows import Table
 from core.sources.foreign_sqlite import glimpsed_columns, is_sqlite, snapshot
 from core.sources.hermes import legacy
@@ -32,11 +34,13 @@ from core.sources.records import (
     SessionRecord,
     SourceIdentity,
 )
-from core.types import Provenance, SessionKind, TitleSource
+from core.types import FoundSource, Provenance, SessionKind, TitleSource
 
 KIND = "hermes"
 READER_VERSION = 1
 REWRITES = True
+SUFFIXES = frozenset({".db", ".json", ".jsonl", ".sqlite"})
+CHOOSES = "folder"
 MOVES = False
 """Rows written anew get higher ids; a message stays where it was, beside what vanished since."""
 
@@ -89,6 +93,22 @@ def files(path: Path) -> Iterator[Path]:
             yield database
         else:
             yield from legacy.files(home)
+
+
+def is_home(folder: Path) -> bool:
+    """Tell whether the folder holds the program's database."""
+    return (folder / DATABASE).is_file() and recognises_database(folder / DATABASE)
+
+
+def found(env: Mapping[str, str], home: Path) -> Iterator[FoundSource]:
+    """Yield the person's own home of Hermes, its profiles with it."""
+    default = home / ".hermes"
+    if sys.platform == "win32" and env.get("LOCALAPPDATA"):
+        default = Path(env["LOCALAPPDATA"]) / "hermes"
+    root = Path(env.get("HERMES_HOME") or default)
+    if root.is_dir():
+        databases = (root / DATABASE, *sorted(root.glob(f"profiles/*/{DATABASE}")))
+        yield places.found(KIND, root, "Hermes", size=places.size_of(*databases))
 
 
 def recognises_database(path: Path) -> bool:

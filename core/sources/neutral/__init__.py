@@ -33,6 +33,7 @@ from core.sources.records import (
     SourceIdentity,
 )
 from core.types import (
+    FoundSource,
     MessageState,
     Origin,
     Relation,
@@ -46,6 +47,9 @@ KIND = "jsonl"
 READER_VERSION = 1
 REWRITES = True
 """A later line of the same id corrects the earlier one, which stays as a revision."""
+
+SUFFIXES = frozenset({".jsonl", ".ndjson"})
+CHOOSES = "file"
 
 _ORIGINS = {
     Role.USER: Origin.HUMAN,
@@ -96,6 +100,16 @@ def files(path: Path) -> Iterator[Path]:
     for found in sorted(path.rglob("*.jsonl")):
         if found.is_file():
             yield found
+
+
+def is_home(folder: Path) -> bool:  # noqa: ARG001 (no program has one)
+    """Return False: no program keeps its history in this format."""
+    return False
+
+
+def found(env: Mapping[str, str], home: Path) -> Iterator[FoundSource]:  # noqa: ARG001
+    """Yield nothing: there is no usual place."""
+    yield from ()
 
 
 def read(path: Path) -> Iterator[Record]:

@@ -10,6 +10,7 @@ from core.store.migrations import (
     m0002_saved_searches,
     m0003_short_titles,
     m0004_upkeep,
+    m0005_places,
 )
 
 STEPS: tuple[Callable[[apsw.Connection], None], ...] = (
@@ -17,6 +18,7 @@ STEPS: tuple[Callable[[apsw.Connection], None], ...] = (
     m0002_saved_searches.upgrade,
     m0003_short_titles.upgrade,
     m0004_upkeep.upgrade,
+    m0005_places.upgrade,
 )
 NEWEST = len(STEPS)
 

@@ -15,6 +15,7 @@ TABLES = {
     "sources", "source_files", "sessions", "messages", "message_placements", "message_keys",
     "message_counts", "session_counts", "tombstones", "index_state", "index_queue", "operations",
     "jobs", "settings", "meta", "saved_searches", "trashed_messages",
+    "session_files", "gone_messages", "legacy_imports", "watched_places",
     "messages_fts", "messages_fts_trigram",
     "sessions_fts", "sessions_fts_terms",
 }  # fmt: skip
@@ -75,7 +76,7 @@ def test_a_store_of_the_first_schema_keeps_what_it_holds_and_can_save_searches(
         assert saved_searches.saved(db) == ()
         db.close()
     db = open_store(path_at(tmp_path), None)
-    assert db.pragma("user_version") == migrations.NEWEST == 4
+    assert db.pragma("user_version") == migrations.NEWEST == 5
     assert db.execute("SELECT kind FROM sources").get == "claude-code"
     with transaction(db):
         saved_searches.save(db, "tools", "osaka", at_ms=1)

@@ -49,7 +49,7 @@ def test_a_snapshot_is_told_by_its_name_and_its_description(tmp_path, folder):
     store_messages(db, message("a"), message("b"), message("c", session="t"))
     db.close()
     made = taken(folder)
-    assert (made.reason, made.schema, made.sessions, made.messages) == ("manual", 4, 2, 3)
+    assert (made.reason, made.schema, made.sessions, made.messages) == ("manual", 5, 2, 3)
     assert made.bytes == Path(made.path).stat().st_size
     assert made.proved_at_ms is None
     assert made.problem == ""
@@ -190,7 +190,7 @@ def test_a_store_that_cannot_be_kept_is_not_migrated_but_read(tmp_path, monkeypa
     with snapshot(db):
         assert search(db, SearchRequest("osaka")).total_hits == 1
         assert len(sessions.list_sessions(db, SessionFilter()).sessions) == 1
-    refused = pytest.raises(StoreReadOnlyError, match=f"schema {schema} .* brought to 4")
+    refused = pytest.raises(StoreReadOnlyError, match=f"schema {schema} .* brought to 5")
     with refused, transaction(db):
         add_source(db, "codex")
     db.close()
