@@ -106,7 +106,9 @@ INDEX_NAMES: tuple[IndexName, ...] = ("messages_fts", "messages_fts_trigram", "m
 class ToolCall:
     """A call an assistant message makes; `arguments` is the source's own text (often JSON).
 
-    `arguments_length` is the whole length of arguments that were cut, else None.
+    `arguments_length` is the whole length of arguments that were cut, else None. `result` is
+    what came of it where the source keeps that with the call and not in a record of its own;
+    `result_length` is the whole length of one that was cut, else None.
     """
 
     id: str | None
@@ -114,6 +116,8 @@ class ToolCall:
     arguments: str
     status: ToolStatus = ToolStatus.UNKNOWN
     arguments_length: int | None = None
+    result: str = ""
+    result_length: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
