@@ -102,7 +102,7 @@ def project_with_map(text: str) -> tuple[str, array[int]]:
 
 
 def tool_calls_text(calls: Sequence[ToolCall]) -> str:
-    """Return what is searchable of ``calls``: names and argument values, one to a line.
+    """Return what is searchable of ``calls``: names, argument values, results, one to a line.
 
     Arguments that are JSON give their strings and numbers, unescaped, in order, without the
     keys (every call of a tool has those) and without true, false and null. Any other argument
@@ -112,6 +112,8 @@ def tool_calls_text(calls: Sequence[ToolCall]) -> str:
     for call in calls:
         lines.append(call.name)
         lines.extend(argument_values(call.arguments))
+        if call.result:
+            lines.append(call.result)
     return project("\n".join(lines))[:INDEXED_CHARS]
 
 

@@ -70,7 +70,7 @@ def message_document(message: Message) -> Document:
         "truncated": message.truncated,
         "next_offset": _next_offset(message),
         "reasoning": message.reasoning,
-        "tool_calls": [_call_document(call) for call in message.tool_calls],
+        "tool_calls": [call_document(call) for call in message.tool_calls],
         "tool_call_id": message.tool_call_id,
         "tool_name": message.tool_name,
         "tool_status": message.tool_status.value if message.tool_status else None,
@@ -82,7 +82,8 @@ def recalled_message(message: Message) -> Document:
     """Return a message as recall gives it: as `message_document`, but what is usual is not said.
 
     So an answer has room for more of what was said. What was cut beside the content has its
-    whole length with it: `reasoning_length`, `arguments_length`, `more_tool_calls`.
+    whole length with it: `reasoning_length`, `arguments_length`, `result_length`,
+    `more_tool_calls`.
     """
     whole = message_document(message)
     document = {key: whole[key] for key in _ALWAYS_SAID}
@@ -209,7 +210,8 @@ def _next_offset(message: Message) -> int | None:
     return len(message.content) if message.truncated else None
 
 
-def _call_document(call: ToolCall) -> Document:
+def call_document(call: ToolCall) -> Document:
+    """Return a tool call, with what came of it where its source keeps that with it."""
     document: Document = {
         "id": call.id,
         "name": call.name,
@@ -218,6 +220,10 @@ def _call_document(call: ToolCall) -> Document:
     }
     if call.arguments_length is not None:
         document["arguments_length"] = call.arguments_length
+    if call.result:
+        document["result"] = call.result
+    if call.result_length is not None:
+        document["result_length"] = call.result_length
     return document
 
 

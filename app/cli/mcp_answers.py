@@ -13,7 +13,12 @@ from typing import Any, TypeVar
 
 import apsw
 
-from app.cli.documents import operation_document, part_document, recall_document
+from app.cli.documents import (
+    call_document,
+    operation_document,
+    part_document,
+    recall_document,
+)
 from app.cli.mcp_arguments import (
     ReadRequest,
     operation_request,
@@ -150,11 +155,7 @@ def _part(db: apsw.Connection, message: Message, wanted: ReadRequest) -> tuple[s
     if wanted.part == "reasoning":
         text = message.reasoning or ""
     else:
-        calls = [
-            {"id": c.id, "name": c.name, "arguments": c.arguments, "status": c.status.value}
-            for c in message.tool_calls
-        ]
-        text = json_text(calls)
+        text = json_text([call_document(call) for call in message.tool_calls])
     return text[wanted.offset : wanted.offset + wanted.chars], len(text)
 
 

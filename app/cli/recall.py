@@ -181,6 +181,8 @@ def _print_message(message: Message, marker: _Marker, output: Output, *, is_anch
         output.marked("    ", line, marks)
     for call in message.tool_calls:
         output.marked("    → ", f"{call.name} {call.arguments[:200]} ({call.status.value})", ())
+        if call.result:
+            output.marked("      ", call.result[:200], ())
 
 
 def _reading_on(session: Session, message: Message) -> str:

@@ -119,6 +119,8 @@ def _print_message(message: Message, output: Output) -> None:
         output.line(message.content)
     for call in message.tool_calls:
         output.marked("  → ", f"{call.name} {call.arguments} ({call.status.value})", ())
+        if call.result:
+            output.line(call.result)
     if message.truncated:
         output.line(
             f"… {message.content_length - len(message.content):,} more characters: "

@@ -41,15 +41,17 @@ class Shown:
 def arguments(scene: Scene, sheet: Sheet, call: ToolCall, how: Shown) -> str:
     """Return a call's arguments: short ones together, long ones and edits each in a block.
 
+    Behind them stands what came of it, where its source keeps that with the call.
+
     While a text is looked for, the values stand as they are wherever that way of showing them
     would show other matches than they hold; long ones then only around the matches.
     """
     if scene.call_texts is None:
-        return "".join(_arguments(sheet, call, whole=how.whole))
+        return "".join(_inside(sheet, call, whole=how.whole))
     values = scene.call_texts(call)[1:]
     expected = sum(len(scene.marker(value)) for value in values)
     trial = scene.sheet(sheet.key, on_ground=sheet.on_ground)
-    html = "".join(_arguments(trial, call, whole=how.whole))
+    html = "".join(_inside(trial, call, whole=how.whole))
     if trial.found != expected:
         trial = scene.sheet(sheet.key, on_ground=sheet.on_ground)
         title = translate("viewer", "arguments")
@@ -58,6 +60,14 @@ def arguments(scene: Scene, sheet: Sheet, call: ToolCall, how: Shown) -> str:
     sheet.matches += trial.matches
     sheet.codes += trial.codes
     return html
+
+
+def _inside(sheet: Sheet, call: ToolCall, *, whole: bool) -> list[str]:
+    parts = _arguments(sheet, call, whole=whole)
+    if call.result:
+        clean = safe_text.without_terminal_codes(readable(call.result))
+        parts.append(_cut_block(sheet, clean, "", translate("viewer", "result"), whole=whole))
+    return parts
 
 
 def excerpt(text: str, marker: Marker) -> str:

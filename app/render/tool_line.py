@@ -58,7 +58,7 @@ class ToolUse:
 
 def holds_match(scene: Scene, use: ToolUse) -> bool:
     """Tell whether what the fold hides holds a match."""
-    hidden = [use.call.arguments] if use.call else []
+    hidden = [use.call.arguments, use.call.result] if use.call else []
     if use.call is not None and scene.call_texts is not None:
         hidden = scene.call_texts(use.call)
     if use.result is not None:

@@ -129,7 +129,12 @@ def stored_calls(calls: Sequence[ToolCall]) -> str | None:
     """Return tool calls as they are stored: a JSON list, or None for none."""
     if not calls:
         return None
-    return _json([(call.id, call.name, call.arguments, call.status) for call in calls])
+    return _json(
+        [
+            (call.id, call.name, call.arguments, call.status, *([call.result] * bool(call.result)))
+            for call in calls
+        ]
+    )
 
 
 def read_calls(stored: str | None) -> tuple[ToolCall, ...]:
@@ -137,8 +142,8 @@ def read_calls(stored: str | None) -> tuple[ToolCall, ...]:
     if stored is None:
         return ()
     return tuple(
-        ToolCall(call_id, name, arguments, ToolStatus(status))
-        for call_id, name, arguments, status in json.loads(stored)
+        ToolCall(call_id, name, arguments, ToolStatus(status), result=result[0] if result else "")
+        for call_id, name, arguments, status, *result in json.loads(stored)
     )
 
 

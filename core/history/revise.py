@@ -88,6 +88,9 @@ def follow(
     changes = {name: value for name, value in wanted.items() if value != getattr(same, name)}
     if not changes:
         return has_moved
+    if "tool_calls" in changes:  # a result came in, or another outcome
+        new = body(message)
+        changes |= {"tool_calls_text": new.tool_calls_text, "text_flags": new.text_flags}
     tally.change(_sessions(db, same.id), same, message)
     db.execute(
         f"UPDATE messages SET {', '.join(f'{name} = :{name}' for name in changes)} WHERE id = :id",

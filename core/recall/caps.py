@@ -8,6 +8,9 @@ REASONING_CHARS = 500
 ARGUMENT_CHARS = 500
 """The most characters of the arguments of each tool call."""
 
+RESULT_CHARS = 1000
+"""The most characters of what came of each call, where the source keeps that with it."""
+
 TOOL_CALLS = 8
 MEDIA_REFS = 8
 REF_CHARS = 200
@@ -33,8 +36,12 @@ def capped(message: Message) -> Message:
 
 
 def _capped_call(call: ToolCall) -> ToolCall:
-    name = call.name[:REF_CHARS]
-    if len(call.arguments) <= ARGUMENT_CHARS:
-        return replace(call, name=name)
-    cut = call.arguments[:ARGUMENT_CHARS]
-    return replace(call, name=name, arguments=cut, arguments_length=len(call.arguments))
+    arguments, result = len(call.arguments), len(call.result)
+    return replace(
+        call,
+        name=call.name[:REF_CHARS],
+        arguments=call.arguments[:ARGUMENT_CHARS],
+        arguments_length=arguments if arguments > ARGUMENT_CHARS else None,
+        result=call.result[:RESULT_CHARS],
+        result_length=result if result > RESULT_CHARS else None,
+    )

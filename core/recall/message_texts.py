@@ -43,8 +43,9 @@ def call_name(at: int) -> str:
 
 
 def call_texts(call: ToolCall) -> list[str]:
-    """Return what is looked through of a call: its name, then each of its argument values."""
-    return [call.name, *argument_values(call.arguments)]
+    """Return what is looked through of a call: its name, its argument values, its result."""
+    result = [call.result] if call.result else []
+    return [call.name, *argument_values(call.arguments), *result]
 
 
 class MessageTexts:

@@ -70,7 +70,7 @@ def moment(value: Json) -> tuple[int | None, TimeQuality]:
 
 
 def tool_calls(value: Json) -> tuple[ToolCall, ...]:
-    """Return `tool_calls`: a list of {id, name, arguments, status}, or of OpenAI's shape."""
+    """Return `tool_calls`: {id, name, arguments, status, result} each, or of OpenAI's shape."""
     found = value.get("tool_calls")
     if found is None:
         return ()
@@ -91,7 +91,11 @@ def _tool_call(found: object) -> ToolCall:
     if not isinstance(arguments, str):
         arguments = json.dumps(arguments, ensure_ascii=False)
     return ToolCall(
-        text(found, "id"), name, arguments, choice(found, "status", ToolStatus, ToolStatus.UNKNOWN)
+        text(found, "id"),
+        name,
+        arguments,
+        choice(found, "status", ToolStatus, ToolStatus.UNKNOWN),
+        result=text(found, "result") or "",
     )
 
 

@@ -111,7 +111,11 @@ def test_formatting_is_given_up_only_where_it_would_hide_a_match(
     ],
 )
 def test_every_match_of_a_call_is_marked_in_it(said, finding, arguments):
-    calls = (ToolCall("c", "alphaTool", arguments), ToolCall("d", "Read", "{}"))
+    long = "alpha\n" + "x\n" * 9_000 + "alpha beta"
+    calls = (
+        ToolCall("c", "alphaTool", arguments, result='{"output": "alpha\\nbeta", "exit": 1}'),
+        ToolCall("d", "Read", "{}", result=long),
+    )
     message = said(1, Role.ASSISTANT, "alpha", tool_calls=calls, reasoning="alpha, alpha")
     for typed in ("alpha", "beta", "alphaTool", "zebra"):
         marked, items = shown(message, finding(typed))

@@ -232,3 +232,16 @@ def test_thinking_is_folded_with_its_length(said):
 
     assert folded_text.replace("\u00a0", " ").split() == ["Thinking", "3,000", "characters"]
     assert found.matches == 1_000
+
+
+def test_a_result_kept_with_its_call_is_shown_with_it(said, style):
+    call = ToolCall("c", "bash", '{"command": "make"}', result="a\nneedle")
+    message = said(1, Role.ASSISTANT, "", tool_calls=(call,))
+    unfolded = Scene(style, choices={"t1.0": frozenset({"fold"})})
+    found = Scene(style, literal_marker("needle"))
+    use_of = ToolUse(call, message, None)
+    text = read(folded.tool(unfolded, "t1.0", use_of, message)[0].html).text
+    assert "command: make" in text
+    assert "a\nneedle" in text
+    (opened,) = folded.tool(found, "t1.0", use_of, message)
+    assert "needle" in read(opened.html).marked
