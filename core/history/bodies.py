@@ -99,6 +99,7 @@ def body(message: Incoming) -> Body:
     searchable = project(record.content)
     calls = tool_calls_text(record.tool_calls) if record.tool_calls else None
     cap = TOOL_INDEXED_CHARS if record.role == Role.TOOL else INDEXED_CHARS
+    is_cut = len(searchable) > cap or len(calls or "") >= INDEXED_CHARS
     holds_cjk = has_cjk(searchable) or has_cjk(calls or "") or has_cjk(record.tool_name or "")
     return Body(
         uid=record.uid,
@@ -113,7 +114,7 @@ def body(message: Incoming) -> Body:
         model=record.model,
         created_at_ms=record.created_at_ms,
         time_quality=record.time_quality,
-        text_flags=(HAS_CJK if holds_cjk else 0) | (LONG if len(searchable) > cap else 0),
+        text_flags=(HAS_CJK if holds_cjk else 0) | (LONG if is_cut else 0),
         usage=record.usage,
         raw_ref=record.raw_ref,
         content=record.content,

@@ -6,6 +6,7 @@ from core.history.bodies import read_calls
 from core.history.messages import message_by_ref
 from core.recall.caps import RESULT_CHARS, capped
 from core.search.run import search
+from core.text import INDEXED_CHARS
 from core.types import Role, SearchRequest, ToolCall, ToolStatus
 from tests.unit.store.making import add_source, message, store_at, store_messages, verify_indexes
 
@@ -69,3 +70,10 @@ def store_short(db) -> int:
     call = ToolCall("c", "bash", "{}", result="x" * RESULT_CHARS)
     store_messages(db, message("short", role=Role.ASSISTANT, tool_calls=(call,), session="other"))
     return int(db.execute("SELECT id FROM sessions WHERE native_id = 'other'").get)
+
+
+def test_a_result_beyond_what_is_indexed_is_counted_as_not_searched(db):
+    store_messages(db, asked("y" * INDEXED_CHARS + " kestrel"))
+    answer = search(db, SearchRequest("kestrel"))
+    assert answer.total_hits == 0
+    assert sum(answer.not_searched.values()) == 1
