@@ -73,7 +73,7 @@ def store_short(db) -> int:
 
 
 def test_a_result_beyond_what_is_indexed_is_counted_as_not_searched(db):
-    store_messages(db, asked("y" * INDEXED_CHARS + " kestrel"))
+    store_messages(db, asked("y " * INDEXED_CHARS + "kestrel"))
     answer = search(db, SearchRequest("kestrel"))
     assert answer.total_hits == 0
     assert sum(answer.not_searched.values()) == 1
