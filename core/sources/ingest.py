@@ -25,6 +25,7 @@ from core.history.sources import LastRun
 from core.index import backfill
 from core.index.state import new_holder
 from core.sources.detect import Reader
+from core.sources.following import Followed
 from core.sources.ingest_parse import Parsed, Parser
 from core.sources.ingest_plan import Known, Plan, make_plan
 from core.sources.records import SourceIdentity
@@ -59,11 +60,22 @@ class _Before(NamedTuple):
 
 
 class Import:
-    """One import of some places, to be used once: `plan`, batches read and written, `finish`."""
+    """One import of some places, to be used once: `plan`, batches read and written, `finish`.
 
-    def __init__(self, paths: Iterable[Path], kind: str | None = None) -> None:
+    `followed` is what earlier imports of this process know of files that grow; of those only
+    what was appended is read.
+    """
+
+    def __init__(
+        self,
+        paths: Iterable[Path],
+        kind: str | None = None,
+        *,
+        followed: Followed | None = None,
+    ) -> None:
         self._paths = list(paths)
         self._kind = kind
+        self._followed = followed
         self._plan = Plan()
         self._parser = Parser(())
         self._batch_messages = FIRST_BATCH
@@ -84,7 +96,7 @@ class Import:
             SourceError: there is no such kind.
         """
         self._plan = make_plan(self._paths, self._kind, known, own)
-        self._parser = Parser(self._plan.units)
+        self._parser = Parser(self._plan.units, self._followed)
 
     def read_batch(self) -> Parsed | None:
         """Parse on; None when everything is parsed. Nothing is stored, nothing is locked."""
@@ -142,7 +154,14 @@ class Import:
         self._parser.close()
 
     def progress(self, parsed: Parsed) -> Progress:
-        """Tell how far the import is after a batch was stored, in bytes of the files."""
+        """Tell how far the import is after a batch was stored, in bytes of the files.
+
+        This is also where a followed file is known to be stored.
+        """
+        if self._followed is not None:
+            for end in parsed.ended:
+                if end.kept is not None:
+                    self._followed.keep(end.kept)
         self._bytes_done += parsed.bytes_read
         messages = self._new + self._changed
         return Progress(self._bytes_done, self._plan.bytes, "bytes", parsed.what, messages)

@@ -9,10 +9,13 @@ from core.errors import SourceError
 from core.history.sources import BAD_RECORDS_KEPT, FileReading
 from core.sources import files
 from core.sources.detect import Reader
+from core.sources.following import Followed, Kept
 from core.sources.ingest_plan import Unit
 from core.sources.records import (
     BadSourceRecord,
+    EarlierChangedError,
     MessageRecord,
+    ReaderState,
     ReadTo,
     Record,
     Remark,
@@ -42,13 +45,19 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A file that was read to its end, or as far as it could be."""
+    """A file that was read to its end, or as far as it could be.
+
+    `is_whole` tells that the reading began at the file's begin, and `sessions` are those that
+    the file holds. `kept` is what reading on needs, where somebody follows the file.
+    """
 
     source: SourceIdentity
     unit: Unit
     reading: FileReading
     report: FileReport
     sessions: frozenset[str]
+    is_whole: bool = True
+    kept: Kept | None = None
 
 
 @dataclass(slots=True)
@@ -65,12 +74,16 @@ class Parsed:
 
 @dataclass(slots=True)
 class _Reading:
-    """A file that is being read. `told` are the bytes of it that progress knows of."""
+    """A file that is being read. `told` are the bytes of it that progress knows of.
+
+    `before` is what was read of it earlier, where the reading goes on from there.
+    """
 
     unit: Unit
     home: SourceIdentity
     source: SourceIdentity
-    records: Generator[Record, None, None]
+    before: Kept | None = None
+    records: Generator[Record, None, None] = field(init=False)
     offset: int = 0
     told: int = 0
     messages: int = 0
@@ -80,14 +93,41 @@ class _Reading:
     bad_count: int = 0
     remarks: list[str] = field(default_factory=list)
     remark_count: int = 0
+    state: ReaderState | None = None
+
+    def __post_init__(self) -> None:
+        self.records = self._records()
+
+    def _records(self) -> Generator[Record, None, None]:
+        """Yield what is new in the file, or where that cannot be told apart, all of it."""
+        reader, path = self.unit.reader, self.unit.path
+        if self.before is not None:
+            self._go_on(self.before)
+            try:
+                yield from getattr(reader, "read_on")(path, self.before.state)  # noqa: B009
+                return
+            except EarlierChangedError:
+                self._begin_anew()
+        yield from reader.read(path)
+
+    def _go_on(self, before: Kept) -> None:
+        self.offset = before.reading.offset
+        self.sessions, self.unknown = set(before.sessions), Counter(before.unknown)
+        self.bad, self.bad_count = list(before.bad), before.bad_count
+
+    def _begin_anew(self) -> None:
+        self.before, self.offset = None, 0
+        self.sessions, self.unknown = set(), Counter()
+        self.bad, self.bad_count = [], 0
 
 
 class Parser:
     """Reads files one after the other; `unread` are those that could not even be opened."""
 
-    def __init__(self, units: Iterable[Unit]) -> None:
+    def __init__(self, units: Iterable[Unit], followed: Followed | None = None) -> None:
         self.unread: list[FileReport] = []
         self._waiting = iter(units)
+        self._followed = followed
         self._reading: _Reading | None = None
 
     def next_batch(self, most_messages: int) -> Parsed | None:
@@ -116,10 +156,17 @@ class Parser:
             except (SourceError, OSError) as error:
                 self.unread.append(FileReport(unit.name, "failed", reason=_words(error)))
                 continue
-            records = (record for record in unit.reader.read(unit.path))
-            self._reading = _Reading(unit, source, source, records)
+            self._reading = _Reading(unit, source, source, self._before(unit))
             return True
         return False
+
+    def _before(self, unit: Unit) -> Kept | None:
+        """What reading on needs, where the file is followed and only grew."""
+        if self._followed is None or unit.known is None or not hasattr(unit.reader, "read_on"):
+            return None
+        if unit.known.reader_version != unit.reader.READER_VERSION:
+            return None
+        return self._followed.take(unit.path, unit.known)
 
     def _read_on(self, parsed: Parsed, most_messages: int, until: float) -> bool:
         """Parse the open file on; false when it was left before its end."""
@@ -165,7 +212,24 @@ class Parser:
             tuple(reading.bad),
         )
         told = _file_reading(reading, error)
-        parsed.ended.append(Ended(reading.home, unit, told, report, frozenset(reading.sessions)))
+        kept = _kept(reading, told) if self._followed is not None else None
+        sessions = frozenset(reading.sessions)
+        is_whole = reading.before is None
+        parsed.ended.append(Ended(reading.home, unit, told, report, sessions, is_whole, kept))
+
+
+def _kept(reading: _Reading, told: FileReading) -> Kept | None:
+    """What reading on will need, if the file was read to its end and its reader can."""
+    if reading.state is None or told.state != "done":
+        return None
+    try:
+        with files.opened(reading.unit.path) as stream:
+            hashes = files.hashes(stream, told.offset)
+    except SourceError:
+        return None
+    sessions, bad = frozenset(reading.sessions), tuple(reading.bad)
+    unknown = Counter(reading.unknown)
+    return Kept(told, reading.state, hashes, unknown, bad, reading.bad_count, sessions)
 
 
 def _told(reading: _Reading) -> str | None:
@@ -196,6 +260,8 @@ def _note(record: Record, reading: _Reading, parsed: Parsed) -> None:
             told = max(reading.told, int(share * reading.unit.stamp.size))
             parsed.bytes_read += told - reading.told
             reading.told = told
+    elif isinstance(record, ReaderState):
+        reading.state = record
     elif isinstance(record, UnknownRecord):
         reading.unknown[record.type] += 1
     elif isinstance(record, BadSourceRecord):

@@ -128,12 +128,16 @@ class ReadTo:
 class ReaderState:
     """What the reader needs to read on behind the end of this file, once it has grown.
 
-    Yielded last, by readers that have `read_on`. It is kept in memory alone, with the file's
-    hashes; `bytes` is about how much of it the state takes.
+    Yielded last, by readers that have `read_on`, which begins at the last `ReadTo`. It is kept
+    in memory alone, with the file's hashes; `bytes` is about how much of it the state takes.
     """
 
     state: object
     bytes: int
+
+
+class EarlierChangedError(Exception):
+    """What `read_on` raises before its first record, where the new lines change old messages."""
 
 
 @dataclass(frozen=True, slots=True)
