@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from core.sources.chatgpt.content import Json, Said, said_by, status_of, tool_called
-from core.sources.chatgpt.tree import Nodes, Step, walk
+from core.sources.chatgpt.tree import Nodes, walk
 from core.sources.headline import derived_title
 from core.sources.instants import instant, instant_ms
+from core.sources.message_tree import Step
 from core.sources.records import MessageRecord, SessionRecord, UnknownRecord
 from core.types import MessageState, Origin, Role, TitleSource, ToolCall
 
