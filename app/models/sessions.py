@@ -14,6 +14,7 @@ NO_INDEX = QModelIndex()
 
 SOURCE_NAMES = {
     "claude-code": "Claude Code",
+    "copilot-cli": "Copilot CLI",
     "codex": "Codex",
     "hermes": "Hermes",
     "chatgpt": "ChatGPT",
@@ -24,6 +25,7 @@ SOURCE_NAMES = {
 }
 SOURCE_ICONS = {
     "claude-code": "terminal",
+    "copilot-cli": "terminal",
     "codex": "terminal",
     "hermes": "server",
     "moviepilot": "server",

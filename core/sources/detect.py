@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import Literal, Protocol, cast
 
 from core.errors import SourceError
-from core.sources import archive, chatgpt, claude_code, codex, files, hermes, neutral
+from core.sources import archive, chatgpt, claude_code, codex, copilot_cli, files, hermes, neutral
 from core.sources.foreign_sqlite import is_sqlite
 from core.sources.records import Record, SourceIdentity
 from core.types import FoundSource
@@ -64,6 +64,7 @@ _MODULES = (
     claude_code,
     codex,
     chatgpt,
+    copilot_cli,
     neutral,
 )
 READERS: Mapping[str, Reader] = {reader.KIND: reader for reader in map(_reader, _MODULES)}
