@@ -21,7 +21,7 @@ from core.types import FileReport
 
 Known = Mapping[str, list[KnownFile]]
 LISTED_SKIPS = 1000
-_NEVER_WALKED = frozenset({".git", ".venv", "__pycache__", "node_modules"})
+NEVER_WALKED = frozenset({".git", ".venv", "__pycache__", "node_modules"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +167,7 @@ class _Planner:
             if self.is_own(Path(place)):
                 folders.clear()
                 continue
-            folders[:] = sorted(set(folders) - _NEVER_WALKED)
+            folders[:] = sorted(set(folders) - NEVER_WALKED)
             for name in sorted(names):
                 path = Path(place, name)
                 if name in CREDENTIAL_NAMES:
