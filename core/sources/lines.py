@@ -10,6 +10,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn, Protocol
 
 import msgspec
@@ -18,7 +19,7 @@ from core.sources.records import BadSourceRecord, Remark
 
 HALF_A_LINE = "the file ends within this line, which is read when it is whole"
 LINE_BYTES = 64 << 20
-MAX_DEPTH = 1000
+MAX_DEPTH = 200
 CHUNK_BYTES = 1 << 20
 _BOM = codecs.BOM_UTF8
 
@@ -32,6 +33,17 @@ class Readable(Protocol):
     def read(self, size: int, /) -> bytes:
         """Return up to `size` bytes."""
         ...
+
+
+@dataclass(slots=True)
+class Mark:
+    """A place in a stream, behind the line that was yielded last and ended: its bytes and number.
+
+    `number` is that of the line which begins there, from 1.
+    """
+
+    offset: int = 0
+    number: int = 1
 
 
 class Line(NamedTuple):
@@ -58,18 +70,22 @@ class JsonObject(NamedTuple):
         return f"{self.offset}:{self.length}"
 
 
-def lines(stream: Readable, *, limit: int = LINE_BYTES) -> Iterator[Line | BadSourceRecord]:
+def lines(
+    stream: Readable, *, limit: int = LINE_BYTES, mark: Mark | None = None
+) -> Iterator[Line | BadSourceRecord]:
     """Yield every line that is not blank; one longer than `limit` bytes is a bad record.
 
     Memory is bounded by `limit` and the chunk that is read at a time. A byte order mark before
-    the first line is left out.
+    the first line is left out. `mark` is where the stream stands, and moves with each line.
     """
-    number, start, size = 1, 0, 0
+    mark = mark or Mark()
+    number, start, size = mark.number, mark.offset, 0
     held: list[bytes] = []
     while chunk := stream.read(CHUNK_BYTES):
         *ends, rest = chunk.split(b"\n")
         for end in ends:
             size += len(end)
+            mark.offset, mark.number = start + size + 1, number + 1
             if size > limit:
                 yield _too_long(number, size)
             elif raw := b"".join((*held, end)) if held else end:
@@ -102,10 +118,10 @@ def _too_long(number: int, size: int) -> BadSourceRecord:
 
 
 def objects(
-    stream: Readable, known: Envelope, *, limit: int = LINE_BYTES
+    stream: Readable, known: Envelope, *, limit: int = LINE_BYTES, mark: Mark | None = None
 ) -> Iterator[JsonObject | BadSourceRecord | Remark]:
     """Yield the JSON objects of a stream in order, and what is damaged between them."""
-    for line in lines(stream, limit=limit):
+    for line in lines(stream, limit=limit, mark=mark):
         if isinstance(line, BadSourceRecord):
             yield line
         elif (value := whole(line.raw)) is not None:

@@ -5,7 +5,7 @@ source's own order. It knows no store. Whatever it cannot understand it counts i
 dropping: `UnknownRecord` for a shape it does not know, `BadSourceRecord` for a broken one.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from core.types import (
     MessageState,
@@ -60,6 +60,8 @@ class SessionRecord:
     metadata: str | None = None  # the source's own fields, as JSON
     channel: str | None = None  # where it was held: 'cli', 'feishu', 'telegram'
     deleted_at_source: bool = False  # its owner deleted it there on purpose
+    project: str | None = None  # where its owner filed it there; later it is ours to move
+    is_snapshot: bool = False  # one with an older `updated_at_ms` than is stored changes nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,8 @@ class MessageRecord:
     `position` orders the message within its session (a byte offset, a row id, an ordinal on
     the path); it must grow in source order and stay the same on every reading. None appends.
     `content` is verbatim except that lone surrogates are U+FFFD; the bytes are at `raw_ref`.
+    `as_of_ms` is the `updated_at_ms` of a session that is a snapshot: read after a younger one,
+    a message that is known stays as it is.
     """
 
     session: str
@@ -91,6 +95,7 @@ class MessageRecord:
     media_refs: tuple[str, ...] = ()
     usage: str | None = None  # token counts as JSON, once per API message
     raw_ref: str | None = None  # 'offset:length' or 'rowid:n' within the file
+    as_of_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +137,7 @@ class ReaderState:
     in memory alone, with the file's hashes; `bytes` is about how much of it the state takes.
     """
 
-    state: object
+    state: object = field(compare=False)
     bytes: int
 
 

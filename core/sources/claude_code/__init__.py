@@ -13,14 +13,18 @@ from typing import Any
 
 from core.sources import files as disk
 from core.sources import found as places
+from core.sources.claude_code import growth
 from core.sources.claude_code.facts import parent_by_folder, summaries_beside, told_beside
+from core.sources.claude_code.growth import Transcript
 from core.sources.claude_code.messages import Messages
 from core.sources.claude_code.outline import SILENT_TYPES, Outline
 from core.sources.claude_code.texts import json_text
 from core.sources.claude_code.tree import settle
-from core.sources.lines import JsonObject, objects
+from core.sources.lines import JsonObject, Mark, objects
 from core.sources.records import (
+    EarlierChangedError,
     MessageRecord,
+    ReaderState,
     ReadTo,
     Record,
     SessionRecord,
@@ -145,15 +149,17 @@ def read(path: Path) -> Iterator[Record]:
         SourceError: the file cannot be read, or was rewritten meanwhile.
     """
     with disk.opened(path) as stream:
-        outline = Outline(path)
+        outline, mark = Outline(path), Mark()
         total, told = disk.stamp_of(stream).size, 0
         kept: list[JsonObject] | None = [] if total <= _KEPT_BYTES else None
-        for line in objects(disk.as_utf8(stream), is_line):
+        text, last = disk.as_utf8(stream), None
+        for line in objects(text, is_line, mark=mark):
             if not isinstance(line, JsonObject):
                 yield line
                 continue
             if kept is not None:
                 kept.append(line)
+            last = line
             unknown = outline.add(line)
             if unknown is not None:
                 yield UnknownRecord(unknown[:100])
@@ -163,16 +169,35 @@ def read(path: Path) -> Iterator[Record]:
         settle(outline)
         stream.seek(0)
         lines = objects(disk.as_utf8(stream), is_line) if kept is None else iter(kept)
-        yield from _with_sessions(path, outline, Messages(str(path), outline).read(lines, total))
+        transcript = Transcript(outline, Messages(str(path), outline), mark)
+        yield from _with_sessions(path, transcript, transcript.messages.read(lines, total))
+        yield ReadTo(min(mark.offset, total), total)
+        if text is stream and (last is None or last.terminated):
+            yield from transcript.state()
 
 
-def _with_sessions(path: Path, outline: Outline, records: Iterator[Record]) -> Iterator[Record]:
+def read_on(path: Path, before: ReaderState) -> Iterator[Record]:
+    """Yield what was appended since, and the earlier messages that it changes.
+
+    Raises:
+        EarlierChangedError: the file has to be read whole; before the first record.
+        SourceError: it cannot be read.
+    """
+    if not isinstance(before.state, Transcript):
+        raise EarlierChangedError
+    yield from growth.read_on(path, is_line, before.state, _sessions)
+
+
+def _with_sessions(
+    path: Path, transcript: Transcript, records: Iterator[Record]
+) -> Iterator[Record]:
     """Put each session's record before its first message; one without messages is none."""
-    waiting = {record.native_id: record for record in _sessions(path, outline)}
+    waiting = {record.native_id: record for record in _sessions(path, transcript.outline)}
     for record in records:
         if waiting and isinstance(record, MessageRecord):
             session = waiting.pop(record.session, None)
             if session is not None:
+                transcript.told[record.session] = session
                 yield session
         yield record
 

@@ -85,7 +85,21 @@ class Messages:
                 yield ReadTo(min(reached, total), total)
         if index < len(places):
             raise SourceError(f"{self._path} changed while it was being read", path=self._path)
-        yield ReadTo(min(reached, total), total)
+
+    def read_new(self, first: int, lines: Iterable[JsonObject]) -> Iterator[Record]:
+        """Yield the messages of lines that were added to the outline behind its first ones."""
+        for index, line in enumerate(lines, first):
+            yield from self._line(index, self._outline.places[index], line)
+
+    def read_again(self, group: int, lines: Iterable[tuple[int, JsonObject]]) -> Iterator[Record]:
+        """Take up the earlier lines of an API message; yield it if no new ones belong to it."""
+        places = self._outline.places
+        for index, line in lines:
+            for record in self._assistant(index, places[index], line):
+                if isinstance(record, MessageRecord):  # what else there was is told already
+                    yield record
+        if (draft := self._drafts.get(group)) is not None:
+            draft.spoken.unknown.clear()
 
     def _line(self, index: int, place: Place, line: JsonObject) -> Iterator[Record]:
         if place.kind == Kind.ASSISTANT:

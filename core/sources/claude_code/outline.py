@@ -68,12 +68,14 @@ _ID = re.compile(r"[\w.:-]{1,200}", re.ASCII)
 class Place:
     """One line: where it is, what it is, and how it hangs together with others.
 
-    `parent` is the index of an earlier line or -1, `group` the number of the API message of an
-    assistant line or -1, `session` 0 for the file's own conversation, else a sidechain's number.
+    `parent` is the index of an earlier line or -1, `child` that of the last prompt or answer
+    that hangs on this one or -1, `group` the number of the API message of an assistant line or
+    -1, `session` 0 for the file's own conversation, else a sidechain's number.
     """
 
     __slots__ = (
         "at_ms",
+        "child",
         "group",
         "kind",
         "offset",
@@ -92,6 +94,7 @@ class Place:
         self.turn: Turn | None = None
         self.uuid: str | None = None
         self.parent = -1
+        self.child = -1
         self.group = -1
         self.session = 0
         self.at_ms: int | None = None
@@ -106,14 +109,22 @@ class Outline:
         self.is_agent = False
         self.places: list[Place] = []
         self.sessions = [SessionFacts(None, -1)]
+        self.group_starts: list[int] = []
         self.group_ends: list[int] = []
         self.boundaries: dict[int, int] = {}
         self.call_names: dict[str, str] = {}
+        self.call_groups: dict[str, int] = {}
+        self.shared_calls: set[str] = set()
+        self.answered: set[int] = set()
+        self.changes_results = False
         self.results: dict[str, bool] = {}
         self.task_calls: dict[str, str] = {}
         self.repeated: set[str] = set()
         self.keyless: set[str] = set()
         self.said: set[int] = set()
+        self.chains = 0
+        self.branched: set[int] = set()
+        self.ends_rewound: list[bool] = []
         self._by_uuid: dict[str, int] = {}
         self._groups: dict[object, int] = {}
         self._prompts = 0
@@ -200,8 +211,14 @@ class Outline:
         elif turn == Turn.RESULT:
             for block in blocks:
                 if isinstance(block, dict) and isinstance(block.get("tool_use_id"), str):
-                    self.results[block["tool_use_id"]] = block.get("is_error") is not True
+                    self._result(block["tool_use_id"], block.get("is_error") is not True)
         self._tell_user(record, place, turn, text)
+
+    def _result(self, call_id: str, succeeded: bool) -> None:
+        self.results[call_id] = succeeded
+        self.changes_results |= call_id in self.shared_calls
+        if (group := self.call_groups.get(call_id)) is not None:
+            self.answered.add(group)
 
     def _tell_user(self, record: Json, place: Place, turn: Turn, text: str) -> None:
         facts = self.sessions[place.session]
@@ -225,12 +242,15 @@ class Outline:
         for block in blocks_of(record):
             kind = block.get("type") if isinstance(block, dict) else None
             if kind == "tool_use" and isinstance(block.get("id"), str):
-                self._call(block["id"], block)
+                self._call(block["id"], block, place.group)
             elif kind == "text" and facts.answer is None:
                 facts.answered(block.get("text"))
 
-    def _call(self, call_id: str, block: Json) -> None:
+    def _call(self, call_id: str, block: Json, group: int) -> None:
         self.call_names[call_id] = str(block.get("name"))
+        if self.call_groups.setdefault(call_id, group) != group:
+            self.shared_calls.add(call_id)
+        self.changes_results |= call_id in self.results
         given = block.get("input")
         if isinstance(given, dict) and isinstance(given.get("prompt"), str):
             self.task_calls.setdefault(given["prompt"], call_id)
@@ -246,6 +266,7 @@ class Outline:
         group = self._groups.setdefault(key, len(self.group_ends))
         here = len(self.places) - 1
         if group == len(self.group_ends):
+            self.group_starts.append(here)
             self.group_ends.append(here)
         self.group_ends[group] = here
         return group

@@ -8,6 +8,9 @@ tool results, whole conversations behind a slash command, and every file without
 from core.sources.claude_code.facts import AGENT_PREFIX
 from core.sources.claude_code.outline import Kind, Outline, Place
 from core.sources.claude_code.texts import Turn
+from core.sources.records import EarlierChangedError
+
+_MOST_CHAINS = 2  # the conversation itself, and one
 
 
 def settle(outline: Outline) -> None:
@@ -19,9 +22,95 @@ def settle(outline: Outline) -> None:
     _drop_keyless(outline)
     if _is_agent(outline):
         _join_sidechains(outline)
-    for root in _rewound_roots(outline.places):
+    for root in _rewound_roots(outline):
         outline.places[root].rewound = True
-    _inherit(outline.places, len(outline.sessions))
+    outline.ends_rewound = [False] * len(outline.sessions)
+    _inherit(outline, 0)
+
+
+class Settled:
+    """What of a settled outline new lines must leave as it is, if only they are to be read."""
+
+    def __init__(self, outline: Outline) -> None:
+        self.places = len(outline.places)
+        self._keyless = len(outline.keyless)
+        self._repeated = len(outline.repeated)
+        self._boundaries = dict(outline.boundaries)
+        outline.answered.clear()
+        outline.changes_results = False
+
+    def go_on(self, outline: Outline) -> set[int]:
+        """Settle the lines that were added; return the earlier API messages that they change.
+
+        Raises:
+            EarlierChangedError: they change more than that: what is undone or summed up, what
+                a line's id names, whose file it is.
+        """
+        if (
+            len(outline.keyless) != self._keyless
+            or len(outline.repeated) != self._repeated
+            or outline.boundaries != self._boundaries
+            or outline.changes_results
+        ):
+            raise EarlierChangedError
+        self._place_new(outline)
+        outline.ends_rewound += [False] * (len(outline.sessions) - len(outline.ends_rewound))
+        _inherit(outline, self.places)
+        new = outline.places[self.places :]
+        changed = outline.answered | {place.group for place in new if place.group >= 0}
+        return {group for group in changed if outline.group_starts[group] < self.places}
+
+    def _place_new(self, outline: Outline) -> None:
+        places = outline.places
+        if outline.is_agent:
+            _join_new(outline, self.places)
+        elif _is_agent(outline):
+            raise EarlierChangedError
+        for index in range(self.places, len(places)):
+            place = places[index]
+            if place.uuid in outline.keyless:
+                place.uuid = None
+            if place.parent >= 0 and places[place.parent].uuid is None:
+                place.parent = -1  # the id that names it is one that names nothing
+            if decides(places, place):
+                _hang(outline, index, place)
+
+
+def _hang(outline: Outline, index: int, place: Place) -> None:
+    """Hang a new line on its parent, where that neither undoes nor restores earlier ones."""
+    parent = outline.places[place.parent]
+    if parent.child >= 0:
+        is_undone = place.parent in outline.branched
+        if place.kind == Kind.USER or (is_undone and _is_prompt(outline, parent.child)):
+            raise EarlierChangedError
+        outline.branched.add(place.parent)
+    parent.child = index
+
+
+def _is_prompt(outline: Outline, index: int) -> bool:
+    return outline.places[index].kind == Kind.USER
+
+
+def _join_new(outline: Outline, start: int) -> None:
+    """Let an agent's new lines be of its one conversation, as its earlier ones are."""
+    if len(outline.sessions) > _MOST_CHAINS:
+        raise EarlierChangedError
+    for place in outline.places[start:]:
+        place.session = 0
+    for facts in outline.sessions[1:]:
+        outline.sessions[0].absorb(facts)
+    del outline.sessions[1:]
+
+
+def can_go_on(outline: Outline) -> bool:
+    """Whether new lines would be taken for what they are when they are read alone.
+
+    A file that is an agent's by its lines alone may turn out to be none, and where an agent's
+    file holds several chains their API messages are told apart by the chain.
+    """
+    return not outline.is_agent or (
+        outline.stem.startswith(AGENT_PREFIX) and outline.chains < _MOST_CHAINS
+    )
 
 
 def _drop_keyless(outline: Outline) -> None:
@@ -49,34 +138,44 @@ def _join_sidechains(outline: Outline) -> None:
         outline.sessions[0].absorb(facts)
     last = max(outline.boundaries.values(), default=-1)
     outline.boundaries = {0: last} if last >= 0 else {}
+    outline.chains = len(outline.sessions) - 1
     del outline.sessions[1:]
     outline.is_agent = True
 
 
-def _rewound_roots(places: list[Place]) -> list[int]:
+def _rewound_roots(outline: Outline) -> list[int]:
     """The lines that a later prompt took the place of.
 
     That is so where a line has several prompts or answers hanging on it and the last of them is
     a prompt. Results, attachments, events and commands neither open nor decide a branch.
     """
+    places = outline.places
     branches: dict[int, list[int]] = {}
     for index, place in enumerate(places):
-        if place.parent < 0 or place.session != places[place.parent].session:
-            continue
-        if place.kind == Kind.ASSISTANT or (place.turn == Turn.PROMPT and place.kind == Kind.USER):
+        if decides(places, place):
             branches.setdefault(place.parent, []).append(index)
+            places[place.parent].child = index
+    outline.branched = {parent for parent, children in branches.items() if len(children) > 1}
     return [
         index
-        for children in branches.values()
-        if len(children) > 1 and places[children[-1]].kind == Kind.USER
-        for index in children[:-1]
+        for parent in outline.branched
+        if places[places[parent].child].kind == Kind.USER
+        for index in branches[parent][:-1]
     ]
 
 
-def _inherit(places: list[Place], sessions: int) -> None:
+def decides(places: list[Place], place: Place) -> bool:
+    """Whether a line is a prompt or an answer that hangs on another of its conversation."""
+    if place.parent < 0 or place.session != places[place.parent].session:
+        return False
+    is_prompt = place.turn == Turn.PROMPT and place.kind == Kind.USER
+    return is_prompt or place.kind == Kind.ASSISTANT
+
+
+def _inherit(outline: Outline, start: int) -> None:
     """What hangs on a rewound line is rewound; a line without links goes with the one before."""
-    before = [False] * sessions
-    for place in places:
+    places, before = outline.places, outline.ends_rewound
+    for place in places[start:] if start else places:
         if place.parent >= 0:
             place.rewound = place.rewound or places[place.parent].rewound
         elif place.uuid is None:
