@@ -5,11 +5,12 @@ bodies of a batch go in by one statement, because FTS5 writes a segment for each
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import apsw
 
 from core.history import revise
+from core.history.align import aligned
 from core.history.bodies import Body, Incoming, body, incoming
 from core.history.existing import Existing, existing
 from core.history.rows import value_lists
@@ -61,6 +62,7 @@ def append(db: apsw.Connection, batch: Batch) -> AppendCounts:
     Raises:
         StoreError: there are deletions to respect, but not the key to know them by.
     """
+    batch = replace(batch, messages=aligned(db, batch.source_id, batch.messages))
     batch = without_deleted(db, batch)
     names = [record.session for record in batch.messages]
     rows = upsert_sessions(db, batch.source_id, batch.sessions, names)

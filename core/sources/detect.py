@@ -7,7 +7,17 @@ from types import ModuleType
 from typing import Literal, Protocol, cast
 
 from core.errors import SourceError
-from core.sources import archive, chatgpt, claude_code, codex, copilot_cli, files, hermes, neutral
+from core.sources import (
+    archive,
+    chatgpt,
+    claude_code,
+    codex,
+    copilot_cli,
+    files,
+    hermes,
+    neutral,
+    picobot,
+)
 from core.sources.foreign_sqlite import is_sqlite
 from core.sources.records import Record, SourceIdentity
 from core.types import FoundSource
@@ -19,7 +29,8 @@ class Reader(Protocol):
     A module may have more: `MOVES` (do stored messages follow when their position changes; as
     `REWRITES` where it is missing), `stat_paths` (the files that are read along with one),
     `COPIES_SILENTLY` (a fork is a copy of the messages, without a word of where they come
-    from), `read_on` with `ReaderState` (an append costs the appended bytes alone), `read_from`
+    from), `ALIGNS` (messages without ids: a batch ends between sessions, never within one),
+    `read_on` with `ReaderState` (an append costs the appended bytes alone), `read_from`
     with `LegacyCursor` (a snapshot that is moved in by pages, and then never opened again).
     """
 
@@ -65,6 +76,7 @@ _MODULES = (
     codex,
     chatgpt,
     copilot_cli,
+    picobot,
     neutral,
 )
 READERS: Mapping[str, Reader] = {reader.KIND: reader for reader in map(_reader, _MODULES)}

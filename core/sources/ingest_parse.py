@@ -71,6 +71,10 @@ class Parsed:
     bytes_read: int = 0
     what: str = ""
 
+    def is_full(self, most_messages: int) -> bool:
+        """Whether it is as much as one transaction should store."""
+        return self.messages >= most_messages or self.chars >= BATCH_CHARS
+
 
 @dataclass(slots=True)
 class _Reading:
@@ -175,6 +179,7 @@ class Parser:
             return True
         parsed.what = reading.unit.path.name
         part = _part(parsed, reading)
+        in_pieces = not getattr(reading.unit.reader, "ALIGNS", False)
         try:
             for record in reading.records:
                 if isinstance(record, MessageRecord):
@@ -182,7 +187,7 @@ class Parser:
                     reading.messages += 1
                     parsed.messages += 1
                     parsed.chars += len(record.content) + len(record.reasoning or "")
-                    if parsed.messages >= most_messages or parsed.chars >= BATCH_CHARS:
+                    if in_pieces and parsed.is_full(most_messages):
                         return False
                 elif isinstance(record, SessionRecord):
                     part.sessions.append(record)
@@ -192,7 +197,7 @@ class Parser:
                     part = _part(parsed, reading)
                 else:
                     _note(record, reading, parsed)
-                    if time.monotonic() > until:
+                    if time.monotonic() > until or parsed.is_full(most_messages):
                         return False
         except (SourceError, OSError) as error:
             self._end(parsed, reading, _words(error))

@@ -69,6 +69,9 @@ class MessageRecord:
     """A message body and its place.
 
     `uid` is the source's own id of the message, or one derived from (role, content, ordinal).
+    One that is `aligned` has a `uid` of this reading alone: where the order of what is said
+    finds it among the session's stored messages, it is that message. A reader of such messages
+    has `ALIGNS` and yields each session in one piece.
     `position` orders the message within its session (a byte offset, a row id, an ordinal on
     the path); it must grow in source order and stay the same on every reading. None appends.
     `content` is verbatim except that lone surrogates are U+FFFD; the bytes are at `raw_ref`.
@@ -95,6 +98,7 @@ class MessageRecord:
     media_refs: tuple[str, ...] = ()
     usage: str | None = None  # token counts as JSON, once per API message
     raw_ref: str | None = None  # 'offset:length' or 'rowid:n' within the file
+    aligned: bool = False  # what the session has of the same words in this order comes first
     as_of_ms: int | None = None
 
 
