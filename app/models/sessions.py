@@ -21,6 +21,7 @@ SOURCE_NAMES = {
     "claude-ai": "Claude",
     "moviepilot": "MoviePilot",
     "picobot": "Picobot",
+    "pi": "Pi",
     "jsonl": "JSON lines",
 }
 SOURCE_ICONS = {
@@ -32,6 +33,7 @@ SOURCE_ICONS = {
     "picobot": "server",
     "chatgpt": "archive",
     "claude-ai": "archive",
+    "pi": "terminal",
     "jsonl": "folder",
 }
 

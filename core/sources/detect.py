@@ -16,6 +16,7 @@ from core.sources import (
     files,
     hermes,
     neutral,
+    pi,
     picobot,
 )
 from core.sources.foreign_sqlite import is_sqlite
@@ -76,6 +77,7 @@ _MODULES = (
     codex,
     chatgpt,
     copilot_cli,
+    pi,
     picobot,
     neutral,
 )

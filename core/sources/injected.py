@@ -45,6 +45,14 @@ HERMES_INJECTED = (
 )
 """Notices that Hermes writes as rows of role user."""
 
+OPENCLAW_INJECTED = (
+    "A new session was started via /new or /reset.",
+    "Pre-compaction memory flush.",
+    "Read HEARTBEAT.md if it exists",
+    "System: [",
+)
+"""Texts that OpenClaw writes as a person's turn: heartbeats, resets, notices of its gateway."""
+
 HERMES_CARRIERS = ("[CONTEXT COMPACTION", "[CONTEXT SUMMARY]")
 """The summary that a compaction puts in the place of what it summed up."""
 

@@ -4,7 +4,7 @@ import json
 import shutil
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import SourceError
@@ -263,6 +263,7 @@ FIELDS = (
 )
 
 
+@settings(max_examples=40)
 @given(
     st.lists(
         st.tuples(
@@ -275,7 +276,7 @@ FIELDS = (
     )
 )
 def test_whatever_the_fields_hold_every_text_is_text(tmp_path_factory, events):
-    path = tmp_path_factory.mktemp("hostile") / "x.jsonl"
+    path = tmp_path_factory.getbasetemp() / "events.jsonl"
     lines = [
         {"type": kind, "data": data, "id": number, "timestamp": at, "agentId": at}
         for kind, data, number, at in events
