@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 import apsw
 
-from core.history import revise
+from core.history import revise, snapshots
 from core.history.align import aligned
 from core.history.bodies import Body, Incoming, body, incoming
 from core.history.existing import Existing, existing
@@ -83,12 +83,19 @@ def _append_distinct(
     """Store messages of which no two share a uid, so that none changes what another meets."""
     known = existing(db, batch.source_id, messages)
     moves = batch.rewrites if batch.moves is None else batch.moves
+    changed_at_ms = snapshots.changed_at(db, messages)
     fresh: list[Incoming] = []
     for message in messages:
         found = known.get((message.session_id, message.record.uid), ())
         same = next((e for e in found if e.content_hash == message.content_hash), None)
         shown = next((e for e in found if e.is_shown_here and e is not same), None)
-        if shown is not None and batch.rewrites:
+        is_placed = shown is not None or (same is not None and same.seq is not None)
+        if is_placed and snapshots.is_outdated(message, changed_at_ms):
+            if shown and not (same or snapshots.is_beginning(db, message, shown)):
+                message.state, message.seq = MessageState.SUPERSEDED, shown.seq
+                fresh.append(message)
+            counts.unchanged += 1
+        elif shown is not None and batch.rewrites:
             if not revise.rewrite(db, message, shown, same, tally):
                 fresh.append(message)
             counts.changed += 1

@@ -28,10 +28,11 @@ _LASTING_COLUMNS = (
 
 _UPSERT = f"""
 INSERT INTO sessions(source_id, native_id, kind, {", ".join(_TITLE_COLUMNS)},
-    {", ".join(_LASTING_COLUMNS)}, reset_cutoff_seq, archived_at_ms, pinned_at_ms)
+    {", ".join(_LASTING_COLUMNS)}, reset_cutoff_seq, archived_at_ms, pinned_at_ms,
+    own_project)
   VALUES (:source_id, :native_id, :kind, {", ".join(":" + c for c in _TITLE_COLUMNS)},
     {", ".join(":" + c for c in _LASTING_COLUMNS)},
-    coalesce(:reset_cutoff_seq, 0), :archived_at_ms, :pinned_at_ms)
+    coalesce(:reset_cutoff_seq, 0), :archived_at_ms, :pinned_at_ms, :project)
   ON CONFLICT(source_id, native_id) DO UPDATE SET
     kind = CASE excluded.kind WHEN 'interactive' THEN kind ELSE excluded.kind END,
     {
@@ -40,7 +41,9 @@ INSERT INTO sessions(source_id, native_id, kind, {", ".join(_TITLE_COLUMNS)},
     )
 },
     {", ".join(f"{c} = coalesce(excluded.{c}, {c})" for c in _LASTING_COLUMNS)},
+    own_project = coalesce(own_project, excluded.own_project),
     reset_cutoff_seq = coalesce(:reset_cutoff_seq, reset_cutoff_seq)
+  WHERE NOT (:is_snapshot AND coalesce(excluded.updated_at_ms < sessions.updated_at_ms, 0))
 """
 
 
@@ -51,7 +54,8 @@ def upsert_sessions(
 
     `named` are sessions that messages name; one without a record is stored with nothing but
     its name. Archived and pinned count when a session is first met; later they are the
-    user's. A record's None leaves a column as it is, and so does the kind `interactive`, which
+    user's, and so is the project that the source filed it in. A snapshot that is older than
+    the stored session changes nothing of it. A record's None leaves a column as it is, and so does the kind `interactive`, which
     is what records say that do not know better.
     """
     names = {record.native_id for record in records}
@@ -83,5 +87,7 @@ def _bindings(source_id: int, record: SessionRecord) -> dict[str, Any]:
         "archived_at_ms": now if record.archived else None,
         "pinned_at_ms": now if record.pinned else None,
         "reset_cutoff_seq": record.reset_cutoff_seq,
+        "project": record.project,
+        "is_snapshot": record.is_snapshot,
         **{column: getattr(record, column) for column in _LASTING_COLUMNS},
     }

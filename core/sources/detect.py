@@ -10,6 +10,7 @@ from core.errors import SourceError
 from core.sources import (
     archive,
     chatgpt,
+    claude_ai,
     claude_code,
     codex,
     copilot_cli,
@@ -76,6 +77,7 @@ _MODULES = (
     claude_code,
     codex,
     chatgpt,
+    claude_ai,
     copilot_cli,
     pi,
     picobot,

@@ -26,6 +26,7 @@ class Link(NamedTuple):
     spoken: bool = True
 
 
+UNLINKED = Link()
 Links = Mapping[str, Link]
 
 

@@ -13,20 +13,10 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from core.errors import SourceError
-from core.sources import archive, downloads
-from core.sources import files as source_files
+from core.sources import downloads, exported
 from core.sources import found as places
 from core.sources.chatgpt.conversation import Conversation
-from core.sources.json_array import elements
-from core.sources.lines import JsonObject, Readable
-from core.sources.records import (
-    BadSourceRecord,
-    ReadTo,
-    Record,
-    Remark,
-    SourceIdentity,
-    UnknownRecord,
-)
+from core.sources.records import Record, SourceIdentity
 from core.types import FoundSource
 
 KIND = "chatgpt"
@@ -34,8 +24,6 @@ READER_VERSION = 1
 REWRITES = True
 SUFFIXES = frozenset({".json", ".zip"})
 CHOOSES = "file"
-
-GLIMPSE_BYTES = 256 << 10
 
 
 def identity(path: Path) -> SourceIdentity:  # noqa: ARG001 (ids are unique in the world)
@@ -47,15 +35,10 @@ def recognises(path: Path) -> bool:
     """Tell by a glimpse at the beginning whether a zip, folder or file is an export."""
     if path.is_dir():
         return next(files(path), None) is not None
+    if path.suffix not in SUFFIXES:
+        return False
     try:
-        if archive.is_zip(path):
-            with archive.opened(path) as opened:
-                for entry in opened.entries(_is_export_name)[:1]:
-                    with opened.open(entry) as stream:
-                        return _is_export(stream.read(GLIMPSE_BYTES))
-            return False
-        with source_files.opened(path) as stream:
-            return path.suffix == ".json" and _is_export(stream.read(GLIMPSE_BYTES))
+        return _is_export(exported.head(path, _is_export_name))
     except SourceError:
         return False
 
@@ -76,15 +59,14 @@ def is_home(folder: Path) -> bool:  # noqa: ARG001 (an export lies anywhere)
 
 
 def found(env: Mapping[str, str], home: Path) -> Iterator[FoundSource]:  # noqa: ARG001
-    """Yield the exports among the person's downloads, known by the names in them."""
-    for path in downloads.exports(home, _are_names):
+    """Yield the exports among the person's downloads."""
+    for path in downloads.exports(home, _may_be_ours, recognises):
         yield places.found(KIND, path, f"ChatGPT export {path.stem}", size=downloads.size(path))
 
 
-def _are_names(names: Set[str]) -> bool:
-    """Whether an export of these entries is ChatGPT's; Claude.ai's has its own beside them."""
-    talks = any(n.startswith("conversations") and n.endswith(".json") for n in names)
-    return talks and "users.json" not in names
+def _may_be_ours(names: Set[str]) -> bool:
+    """Whether files of these names hold conversations of some export."""
+    return any(_is_export_name(PurePath(name)) for name in names)
 
 
 def read(path: Path) -> Iterator[Record]:
@@ -93,20 +75,11 @@ def read(path: Path) -> Iterator[Record]:
     Raises:
         SourceError: it cannot be read, or is an archive that is refused.
     """
-    if not archive.is_zip(path):
-        with source_files.opened(path) as stream:
-            size = source_files.stamp_of(stream).size
-            yield from _Export(0, size).read(source_files.as_utf8(stream), "")
-        return
-    with archive.opened(path) as opened:
-        entries = opened.entries(_is_export_name)
-        if not entries:
-            raise SourceError(f"{path} holds no conversations*.json", path=str(path))
-        export = _Export(0, sum(entry.file_size for entry in entries))
-        for entry in entries:
-            with opened.open(entry) as stream:
-                yield from export.read(stream, f"{entry.filename}@")
-            export.before += entry.file_size
+    for found in exported.conversations(path, _is_export_name, _is_conversation):
+        if isinstance(found, exported.Found):
+            yield from Conversation(found.value, found.raw_ref).records()
+        else:
+            yield found
 
 
 def _is_export_name(path: PurePath) -> bool:
@@ -117,45 +90,5 @@ def _is_export(head: bytes) -> bool:
     return b'"mapping"' in head and b'"chat_messages"' not in head
 
 
-class _Export:
-    """The files of one export, read one after the other."""
-
-    def __init__(self, before: int, total: int) -> None:
-        self.before = before
-        self._total = total
-        self._updated: dict[str, float] = {}
-
-    def read(self, stream: Readable, at: str) -> Iterator[Record]:
-        """Yield the records of one file; `at` names it in references to its bytes."""
-        for found in elements(stream, _is_conversation):
-            if isinstance(found, BadSourceRecord | Remark):
-                yield found
-                continue
-            for value in _conversations(found):
-                if not _is_conversation(value):
-                    yield UnknownRecord("object")
-                elif self._is_newest(conversation := Conversation(value, at + found.raw_ref)):
-                    yield from conversation.records()
-            yield ReadTo(self.before + found.offset + found.length, self._total)
-
-    def _is_newest(self, conversation: Conversation) -> bool:
-        """Whether no later state of the conversation was met before; shards may overlap."""
-        updated = conversation.value.get("update_time")
-        time = float(updated) if isinstance(updated, int | float) else 0.0
-        if time < self._updated.get(conversation.native_id, time):
-            return False
-        self._updated[conversation.native_id] = time
-        return True
-
-
 def _is_conversation(value: Mapping[str, Any]) -> bool:
     return "mapping" in value or "conversation_id" in value or "current_node" in value
-
-
-def _conversations(found: JsonObject) -> Iterator[dict[str, Any]]:
-    """The conversations an object holds: itself, or the list some tools wrap them in."""
-    inner = found.value.get("conversations")
-    if isinstance(inner, list) and not _is_conversation(found.value):
-        yield from (value for value in inner if isinstance(value, dict))
-    else:
-        yield found.value

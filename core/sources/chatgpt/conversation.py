@@ -48,6 +48,7 @@ class Conversation:
         self.value = value
         self.raw_ref = raw_ref
         self.unknown: list[str] = []
+        self._updated_at_ms = instant_ms(value.get("update_time"))
         self._nodes: Nodes = self._usable_nodes()
         told = _text(value.get("id")) or _text(value.get("conversation_id"))
         self.native_id: str = told or self._derived_id()
@@ -96,10 +97,11 @@ class Conversation:
             title_source=source,
             model=_text(value.get("default_model_slug")),
             started_at_ms=instant_ms(value.get("create_time")),
-            updated_at_ms=instant_ms(value.get("update_time")),
+            updated_at_ms=self._updated_at_ms,
             archived=value.get("is_archived") is True,
             pinned=value.get("is_starred") is True,
             metadata=json.dumps(kept, ensure_ascii=False) if kept else None,
+            is_snapshot=True,
         )
 
     def _message(self, step: Step, message: Json, said: Said) -> MessageRecord:
@@ -136,6 +138,7 @@ class Conversation:
             tool_status=status_of(message, said) if is_tool else None,
             media_refs=tuple(said.media),
             raw_ref=self.raw_ref,
+            as_of_ms=self._updated_at_ms,
         )
 
     def _uid(self, key: str) -> str:

@@ -362,14 +362,6 @@ def test_ids_that_are_not_unique_in_the_world_are_told_apart_by_conversation(rea
     assert [m.uid for m in found.messages] == ["c:n0", "d:n0"]
 
 
-def test_of_two_states_of_a_conversation_the_newer_is_read_last(read):
-    old = conversation(message("old"), update_time=1750000000)
-    new = conversation(message("new"), update_time=1750000009)
-    assert [m.content for m in read(old, new).messages] == ["old", "new"]
-    assert [m.content for m in read(new, old).messages] == ["new"]
-    assert [m.content for m in read(new, new).messages] == ["new", "new"]
-
-
 @pytest.mark.parametrize("mapping", [None, {}, [], "x", {"a": None}, {"a": 7}])
 def test_a_conversation_without_nodes_is_stored_empty(read, mapping):
     found = read({"id": "c", "title": "T", "mapping": mapping}, conversation(message("x"), id="d"))

@@ -30,6 +30,9 @@ def kinds_of(root):
         ("codex/agentsview/standard_session.jsonl", "codex"),
         ("chatgpt/synthetic/export-sharded.zip", "chatgpt"),
         ("chatgpt/chatlectify/conversations.json", "chatgpt"),
+        ("claude_ai/synthetic/export.zip", "claude-ai"),
+        ("claude_ai/synthetic/conversations.jsonl", "claude-ai"),
+        ("claude_ai/chatlectify/conversations.json", "claude-ai"),
         ("hermes/rungraph/state.db", "hermes"),
     ],
 )  # fmt: skip
@@ -58,6 +61,7 @@ def test_every_sample_is_read_by_its_own_reader():
     assert set(kinds_of(SAMPLES / "claude_code").values()) == {"claude-code"}
     assert set(kinds_of(SAMPLES / "codex").values()) == {"codex"}
     assert set(kinds_of(SAMPLES / "chatgpt").values()) == {"chatgpt"}
+    assert set(kinds_of(SAMPLES / "claude_ai").values()) == {"claude-ai"}
     assert set(kinds_of(SAMPLES / "hermes").values()) == {"hermes"}
 
 
@@ -114,6 +118,7 @@ def size_of(*paths):
 def test_history_is_found_in_the_default_places(home):
     projects, codex, hermes = home / ".claude/projects", home / ".codex", home / ".hermes"
     export, unpacked = home / "Downloads/export.zip", home / "Downloads/unpacked"
+    claude = home / "Downloads/claude-ai.zip"
     found = detect.found_on_this_machine({}, home)
     databases = (hermes / "state.db", hermes / "profiles/legacy/state.db")
     transcripts = size_of(*projects.rglob("*.jsonl"))
@@ -126,6 +131,8 @@ def test_history_is_found_in_the_default_places(home):
             "chatgpt", str(unpacked), "ChatGPT export unpacked", None,
             size_of(unpacked / "conversations.json"), True,
         ),
+        FoundSource("claude-ai", str(claude), "Claude export claude-ai", None, size_of(claude),
+                    True),
     ]  # fmt: skip
 
 
@@ -145,7 +152,7 @@ def test_variables_move_the_places(home, tmp_path):
         "CODEX_HOME": str(elsewhere / ".codex"),
         "HERMES_HOME": str(elsewhere / ".hermes"),
     }
-    assert {s.kind for s in detect.found_on_this_machine({}, home)} == {"chatgpt"}
+    assert {s.kind for s in detect.found_on_this_machine({}, home)} == {"chatgpt", "claude-ai"}
     found = detect.found_on_this_machine(env, home)
     assert [s.path for s in found[:3]] == [
         str(elsewhere / ".hermes"), str(elsewhere / ".claude/projects"), str(elsewhere / ".codex")
