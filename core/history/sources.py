@@ -77,7 +77,7 @@ def ensure_source(
     found: int = db.execute(
         "INSERT INTO sources(kind, instance, root, display_name, reader_version)"
         " VALUES (?, ?, ?, ?, ?) ON CONFLICT(kind, instance) DO UPDATE"
-        " SET reader_version = excluded.reader_version RETURNING id",
+        " SET reader_version = excluded.reader_version, enabled = 1 RETURNING id",
         (identity.kind, identity.instance, root, identity.display_name, reader_version),
     ).get
     return found
@@ -150,7 +150,7 @@ def mark_gone(db: apsw.Connection, file_ids: Iterable[int]) -> None:
 def end_run(db: apsw.Connection, runs: Mapping[int, LastRun]) -> None:
     """Note for each source that it was read now, and what came of it; sum up what is unknown."""
     clock.observe(db)
-    known = _last_runs(db) | {str(source_id): run for source_id, run in runs.items()}
+    known = last_runs(db) | {str(source_id): run for source_id, run in runs.items()}
     if runs:
         db.execute(
             "INSERT INTO meta(key, value) VALUES (?, ?)"
@@ -176,7 +176,7 @@ def states(db: apsw.Connection, most_troubles: int = 200) -> tuple[SourceState, 
 
     By name; at most `most_troubles` of each are listed. Some milliseconds per 10,000 files.
     """
-    runs = _last_runs(db)
+    runs = last_runs(db)
     rows: list[Any] = db.execute(
         "SELECT id, kind, display_name, root, last_run_at_ms, unknown_records FROM sources"
         " ORDER BY kind, display_name, id"
@@ -204,7 +204,8 @@ def states(db: apsw.Connection, most_troubles: int = 200) -> tuple[SourceState, 
     return tuple(found)
 
 
-def _last_runs(db: apsw.Connection) -> dict[str, LastRun]:
+def last_runs(db: apsw.Connection) -> dict[str, LastRun]:
+    """Return what the last import made of each source, by the source's row as text."""
     stored = db.execute("SELECT value FROM meta WHERE key = ?", (_LAST_RUNS,)).get
     return msgspec.json.decode(stored, type=dict[str, LastRun]) if stored else {}
 
