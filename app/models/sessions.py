@@ -22,6 +22,7 @@ SOURCE_NAMES = {
     "moviepilot": "MoviePilot",
     "picobot": "Picobot",
     "pi": "Pi",
+    "opencode": "OpenCode",
     "jsonl": "JSON lines",
 }
 SOURCE_ICONS = {
@@ -34,6 +35,7 @@ SOURCE_ICONS = {
     "chatgpt": "archive",
     "claude-ai": "archive",
     "pi": "terminal",
+    "opencode": "terminal",
     "jsonl": "folder",
 }
 

@@ -17,6 +17,7 @@ from core.sources import (
     files,
     hermes,
     neutral,
+    opencode,
     pi,
     picobot,
 )
@@ -81,6 +82,7 @@ _MODULES = (
     copilot_cli,
     pi,
     picobot,
+    opencode,
     neutral,
 )
 READERS: Mapping[str, Reader] = {reader.KIND: reader for reader in map(_reader, _MODULES)}

@@ -60,11 +60,8 @@ def glimpsed_columns(path: Path, table: str) -> frozenset[str]:
     Enough to tell whose file it is: what a program is writing at this moment may be missed. A
     young database has everything in its log, so there the log's first megabyte is searched.
     """
-    uri = f"{path.absolute().as_uri()}?immutable=1"
-    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     found: frozenset[str] = frozenset()
-    with contextlib.suppress(apsw.Error), contextlib.closing(apsw.Connection(uri, flags)) as db:
-        _harden(db)
+    with contextlib.suppress(apsw.Error), _glimpse(path) as db:
         found = column_names(db, table)
     if found:
         return found
@@ -73,6 +70,30 @@ def glimpsed_columns(path: Path, table: str) -> frozenset[str]:
         if match:
             return frozenset(re.findall(r"\w+", match.group().decode("utf-8", "replace")))
     return frozenset()
+
+
+def glimpsed(path: Path, table: str, column: str, value: str) -> bool:
+    """Tell whether a glimpse without a copy shows a row with that text in an indexed column.
+
+    What a program is writing at this moment may be missed, as by `glimpsed_columns`.
+    """
+    if not is_sqlite(path):
+        return False
+    with contextlib.suppress(apsw.Error), _glimpse(path) as db:
+        if column in column_names(db, table):
+            sql = f'SELECT 1 FROM main."{table}" WHERE "{column}" = ? LIMIT 1'
+            return db.execute(sql, (value,)).fetchone() is not None
+    return False
+
+
+@contextlib.contextmanager
+def _glimpse(path: Path) -> Iterator[apsw.Connection]:
+    """Open the file as it lies there, its log left aside, and take no lock on it."""
+    uri = f"{path.absolute().as_uri()}?immutable=1"
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    with contextlib.closing(apsw.Connection(uri, flags)) as db:
+        _harden(db)
+        yield db
 
 
 def _created(table: str) -> re.Pattern[bytes]:

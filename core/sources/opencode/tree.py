@@ -1,0 +1,242 @@
+"""OpenCode before its database: one small file a session, a message and a part.
+
+`storage/session/<project>/<session>.json`, `storage/message/<session>/<message>.json` and
+`storage/part/<message>/<part>.json`; some versions put the parts side by side into
+`storage/part`, the oldest everything below `storage/session/{info,message,part}`. Where a file
+names no ids, its folder does. What is read as one is a session's file with all that belongs to
+it; a folder of messages whose session has no file is read by its first message.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+
+from core.errors import SourceError
+from core.sources.json_value import json_file
+from core.sources.loose import Json, identifier, items, mapping, text
+from core.sources.opencode.messages import created
+from core.sources.opencode.sessions import Told, position, revert_of, session_record, sort_key
+from core.sources.records import BadSourceRecord, ReadTo, Record
+
+MOST_FILES = 100_000
+"""Of one folder; more are no session any more."""
+
+_WATCHED_PARTS = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """Where the parts of a tree lie that a session's file, or a message's, belongs to."""
+
+    sessions: Path
+    messages: Path
+    parts: Path
+    is_oldest: bool = False
+
+    def parts_of(self, session: str, message: str) -> Path:
+        """Return the folder of a message's parts."""
+        return self.parts / session / message if self.is_oldest else self.parts / message
+
+
+def is_tree(folder: Path) -> bool:
+    """Tell by names whether the folder is such a tree."""
+    names = ["session/info/*.json", "message/*/msg_*.json"]
+    if (folder / "message").is_dir():
+        names.append("session/*/*.json")
+    return any(next(folder.glob(name), None) is not None for name in names)
+
+
+def files(folder: Path) -> Iterator[Path]:
+    """Yield the files of sessions in a tree, then the first messages of those without one."""
+    sessions = [p for p in sorted(folder.glob("session/*/*.json")) if recognises(p)]
+    yield from sessions
+    for talk in sorted(folder.glob("message/*/")):
+        first = next(iter(_listed(talk)), None)
+        if first is not None and recognises(first):
+            yield first
+
+
+def recognises(path: Path) -> bool:
+    """Tell whether a file is a session's, or the first message of a session without one."""
+    if path.suffix != ".json":
+        return False
+    above = path.parent.parent
+    if above.name == "session" and path.parent.name not in ("message", "part"):
+        return _is_session(mapping(json_file(path)))
+    if above.name == "message":
+        return (
+            not _session_file(above.parent, path.parent.name)
+            and path == next(iter(_listed(path.parent)), None)
+            and text(mapping(json_file(path)), "role") is not None
+        )
+    return False
+
+
+def native_id(path: Path) -> str:
+    """Return the id of the session that a file stands for."""
+    value = mapping(json_file(path))
+    if path.parent.parent.name == "message":
+        return identifier(value.get("sessionID")) or path.parent.name
+    return identifier(value.get("id")) or path.stem
+
+
+def stat_paths(path: Path) -> tuple[Path, ...]:
+    """Return the files that tell whether a session changed: its own and those of its messages.
+
+    A message's file is written anew when its last part is. Of the newest message, which may be
+    in the middle of it, the parts are looked at as well. About 10 µs a file.
+    """
+    tree = _tree(path)
+    messages = [each for folder in _talks(tree, path) for each in _listed(folder)]
+    parts: list[Path] = []
+    if messages:
+        parts = _listed(tree.parts_of(path.stem, messages[-1].stem))
+        flat = (p for p in _listed(tree.parts) if not tree.is_oldest)
+        parts += islice(flat, _WATCHED_PARTS)
+    return (path, *messages, *parts)
+
+
+def read(path: Path) -> Iterator[Record]:
+    """Yield a session and its messages in the order of their times.
+
+    Raises:
+        SourceError: the session's file is none.
+    """
+    tree, name = _tree(path), native_id(path)
+    value = mapping(json_file(path))
+    if path.parent.parent.name == "message":
+        value = {}
+    elif not _is_session(value):
+        raise SourceError(f"{path} is no session of OpenCode", path=str(path))
+    told = Told(session_record(name, _fields(value)), revert_of(value.get("revert")))
+    yield told.record
+    order = []
+    for folder in dict.fromkeys(_talks(tree, path)):
+        for number, each in enumerate(_listed(folder), 1):
+            message = _object(each)
+            if isinstance(message, BadSourceRecord):
+                yield message
+                continue
+            at = sort_key(created(message))
+            order.append((at is not None, at or number, each.stem, number, each))
+    order.sort()
+    before, ordinal = None, 0
+    for is_timed, at, _, number, each in order:
+        ordinal = ordinal + 1 if at == before else 0
+        before = at
+        place = position(at if is_timed else None, ordinal, number)
+        yield from _message(tree, told, each, place)
+    if (more := told.more()) is not None:
+        yield more
+    yield ReadTo(len(order), len(order))
+
+
+def _message(tree: Tree, told: Told, path: Path, place: int) -> Iterator[Record]:
+    message = _object(path)
+    if isinstance(message, BadSourceRecord):
+        yield message
+        return
+    native = identifier(message.get("id")) or path.stem
+    parts: list[tuple[str | None, Json]] = [
+        (None, mapping(part)) for part in items(message.get("parts"))
+    ]
+    below = [
+        each
+        for name in dict.fromkeys((native, path.stem))
+        for each in _listed(tree.parts_of(path.parent.name, name))
+    ]
+    if not tree.is_oldest:
+        below += _side_by_side(tree.parts).get(native, ())
+    found = []
+    for number, each in enumerate(below):
+        part = _object(each)
+        if isinstance(part, BadSourceRecord):
+            yield part
+            continue
+        start = sort_key(mapping(part.get("time")).get("start"))
+        started = sort_key(mapping(mapping(part.get("state")).get("time")).get("start"))
+        own = identifier(part.get("id")) or each.stem
+        found.append((number, start or started, own, part))
+    parts += [(own, part) for _, _, own, part in found]
+    yield from told.message(native, message, parts, place, (created(message), str(path)))
+
+
+def _side_by_side(folder: Path) -> Mapping[str, list[Path]]:
+    """The parts that lie in no folder of their message, by the message that they name."""
+    try:
+        changed = folder.stat().st_mtime_ns
+    except OSError:
+        return {}
+    return _by_message(folder, changed)
+
+
+@lru_cache(maxsize=2)
+def _by_message(folder: Path, changed: int) -> Mapping[str, list[Path]]:  # noqa: ARG001 (key)
+    found: dict[str, list[Path]] = {}
+    for path in _listed(folder):
+        part = _object(path)
+        message = None if isinstance(part, BadSourceRecord) else text(part, "messageID")
+        if message is not None:
+            found.setdefault(message, []).append(path)
+    return found
+
+
+def _tree(path: Path) -> Tree:
+    root = path.parent.parent
+    if path.parent.name == "info" and root.name == "session":
+        return Tree(path.parent, root / "message", root / "part", is_oldest=True)
+    return Tree(root.parent / "session", root.parent / "message", root.parent / "part")
+
+
+def _talks(tree: Tree, path: Path) -> list[Path]:
+    """The folders that may hold a session's messages, by its file's name and its id."""
+    if path.parent.parent.name == "message":
+        return [path.parent]
+    names = dict.fromkeys((path.stem, path.stem.removeprefix("ses_"), native_id(path)))
+    return [tree.messages / name for name in names if (tree.messages / name).is_dir()]
+
+
+def _session_file(root: Path, name: str) -> bool:
+    for each in (name, f"ses_{name}"):
+        if next((root / "session").glob(f"*/{each}.json"), None) is not None:
+            return True
+    return False
+
+
+def _listed(folder: Path) -> list[Path]:
+    """The JSON files of a folder in the order of their names; none where there is none."""
+    try:
+        return sorted(islice((p for p in folder.glob("*.json")), MOST_FILES))
+    except OSError:
+        return []
+
+
+def _object(path: Path) -> Json | BadSourceRecord:
+    try:
+        found = json_file(path)
+    except SourceError as error:
+        return BadSourceRecord(1, str(error))
+    if isinstance(found, dict):
+        return found
+    return BadSourceRecord(1, f"{path.name}: not a JSON object")
+
+
+def _is_session(value: Json) -> bool:
+    named = identifier(value.get("id")) is not None
+    return named and ("time" in value or "title" in value) and "role" not in value
+
+
+def _fields(value: Json) -> Json:
+    """The session's file by the names of a database's columns."""
+    time = mapping(value.get("time"))
+    share = mapping(value.get("share"))
+    return {
+        **value,
+        "parent_id": value.get("parentID"),
+        "share_url": share.get("url"),
+        "time_created": time.get("created"),
+        "time_updated": time.get("updated"),
+        "time_archived": time.get("archived"),
+    }
