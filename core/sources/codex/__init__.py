@@ -15,7 +15,7 @@ from core.sources.codex import beside, old, rollout_files, survey
 from core.sources.codex import rollout as rollout_reader
 from core.sources.codex.kinds import CALLS, OUTPUTS
 from core.sources.codex.survey import JsonDict
-from core.sources.records import Record, SourceIdentity
+from core.sources.records import ReaderState, Record, SourceIdentity
 from core.types import FoundSource
 
 KIND = "codex"
@@ -95,6 +95,19 @@ def read(path: Path) -> Iterator[Record]:
             raise SourceError(REFUSAL, path=str(path))
         else:
             yield from rollout_reader.read(path)
+    except OSError as error:
+        raise SourceError(error.strerror or str(error), path=str(path)) from error
+
+
+def read_on(path: Path, before: ReaderState) -> Iterator[Record]:
+    """Yield what was appended to a rollout since, and the messages that it completes.
+
+    Raises:
+        EarlierChangedError: the file has to be read whole; before the first record.
+        SourceError: it cannot be read.
+    """
+    try:
+        yield from rollout_reader.read_on(before.state)
     except OSError as error:
         raise SourceError(error.strerror or str(error), path=str(path)) from error
 

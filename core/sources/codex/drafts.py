@@ -5,8 +5,9 @@ answer. A draft waits until nothing more can be added and then becomes a record.
 made of its first line alone, so that a file read while it was being written gives the same uid.
 """
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections import ChainMap, Counter
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 
@@ -85,8 +86,18 @@ class Outbox:
         self._plan = plan
         self._held: list[Draft] = []
         self._held_chars = 0
-        self._seen: Counter[bytes] = Counter()
+        self._seen: MutableMapping[bytes, int] = Counter()
         self._copying = bool(plan.inherited)
+
+    def __len__(self) -> int:
+        """Return how many texts were told; about 150 bytes are kept of each."""
+        return len(self._seen)
+
+    def apart(self) -> "Outbox":
+        """Return one with the same drafts, from which they can go without leaving this one."""
+        other = copy(self)
+        vars(other).update(_held=list(self._held), _seen=ChainMap({}, self._seen))
+        return other
 
     @property
     def oldest_offset(self) -> int | None:

@@ -6,18 +6,30 @@ from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 
+from core.sources import files
 from core.sources.codex import rollout_files, survey
 from core.sources.codex.beside import indexed_title
 from core.sources.codex.drafts import PROMPTS, Plan
 from core.sources.codex.lineage import lineage
 from core.sources.codex.texts import mapping, string, title_of
-from core.sources.codex.walk import Walk
+from core.sources.codex.walk import Told, Walk
 from core.sources.instants import instant_ms
-from core.sources.lines import JsonObject, objects
-from core.sources.records import BadSourceRecord, MessageRecord, ReadTo, Record, SessionRecord
+from core.sources.lines import JsonObject, Mark, objects
+from core.sources.records import (
+    BadSourceRecord,
+    EarlierChangedError,
+    MessageRecord,
+    ReaderState,
+    ReadTo,
+    Record,
+    SessionRecord,
+)
 from core.types import MessageState, Origin, Relation, Role, SessionKind, TitleSource
 
 TELL_EVERY_BYTES = 1 << 20
+MOST_APPENDED_BYTES = 16 << 20
+"""More than that appended is read with the whole file."""
+
 BEFORE_OWN = 1 << 50  # more than any byte offset: what is inherited stands before what is own
 DEEPEST = 64
 
@@ -27,6 +39,17 @@ Stamp = tuple[int, int]
 def read(path: Path) -> Iterator[Record]:
     """Yield the session and its messages; a file without a message yields no session."""
     yield from _Rollout(path).records()
+
+
+def read_on(before: object) -> Iterator[Record]:
+    """Yield what was appended to the rollout that this is the state of.
+
+    Raises:
+        EarlierChangedError: it has to be read whole; before the first record.
+    """
+    if not isinstance(before, _Rollout):
+        raise EarlierChangedError
+    yield from before.more()
 
 
 class _Rollout:
@@ -41,17 +64,20 @@ class _Rollout:
         self._lineage = lineage(path, self._survey)
         self._is_subagent = self._lineage.kind == SessionKind.SUBAGENT
         self._is_whole = True
+        self._first_prompt: str | None = None
+        self._mark = Mark()
+        self._ends_with_a_line = True
         self._plan = self._planned()
+        self._walk = self._ended = Walk(self._plan)
 
     def records(self) -> Iterator[Record]:
         """Yield everything; what is inherited comes first.
 
         Context and notes alone make no session: they wait for the first real message.
         """
-        walk = Walk(self._plan)
+        walk = self._walk
         waiting: list[Record] | None = []
         read_to: list[ReadTo] = []
-        first_prompt = None
         for record in chain(self._inherited(), self._own(walk)):
             if waiting is None or not isinstance(record, MessageRecord | ReadTo):
                 yield record
@@ -63,18 +89,60 @@ class _Rollout:
                     yield self._header(walk, None)
                     yield from waiting
                     waiting = None
-            if first_prompt is None and isinstance(record, MessageRecord) and _is_prompt(record):
-                first_prompt = title_of(record.content)
+            self._note_prompt(record)
         if waiting is None:
-            yield self._header(walk, self._title(walk, first_prompt))
+            yield self._header(self._ended, self._title(self._ended))
+            if self._can_go_on():
+                yield ReaderState(self, walk.bytes)
         else:
             yield from read_to
 
-    def _title(self, walk: Walk, first_prompt: str | None) -> str | None:
+    def more(self) -> Iterator[Record]:
+        """Yield what was appended since the last reading, and what that completes.
+
+        Raises:
+            EarlierChangedError: it changes what was told before, or may.
+        """
+        with files.opened(self._path) as stream:
+            total = files.stamp_of(stream).size
+            if total - self._mark.offset > MOST_APPENDED_BYTES:
+                raise EarlierChangedError
+            stream.seek(self._mark.offset)
+            found = list(objects(stream, survey.is_record, mark=self._mark))
+        if not self._survey.only_grew(each for each in found if isinstance(each, JsonObject)):
+            raise EarlierChangedError
+        for each in found:
+            if isinstance(each, JsonObject):
+                yield from self._noted(self._walk.line(each))
+            else:
+                yield each
+        self._ended = self._walk.apart()
+        yield from self._noted(self._ended.finish())
+        yield self._header(self._ended, self._title(self._ended))
+        yield ReadTo(self._mark.offset, total)
+        yield ReaderState(self, self._walk.bytes)
+
+    def _noted(self, told: Told) -> Told:
+        for record in told:
+            self._note_prompt(record)
+            yield record
+
+    def _note_prompt(self, record: Record) -> None:
+        if self._first_prompt is None and isinstance(record, MessageRecord) and _is_prompt(record):
+            self._first_prompt = title_of(record.content)
+
+    def _can_go_on(self) -> bool:
+        """Whether new lines can be told apart: where a copy ends must be known, and for good."""
+        plan = self._plan
+        copy_end = max(plan.skip_to, plan.copy_end)
+        is_settled = self._lineage.copied_from is None or 0 < copy_end <= self._mark.offset
+        return is_settled and self._ends_with_a_line and self._path.suffix != ".zst"
+
+    def _title(self, walk: Walk) -> str | None:
         """A title from the first prompt: of a fork the first of its own, if it has one."""
         if self._lineage.relation == Relation.FORK:
-            return walk.first_prompt or first_prompt or walk.first_answer
-        return first_prompt or walk.first_answer
+            return walk.first_prompt or self._first_prompt or walk.first_answer
+        return self._first_prompt or walk.first_answer
 
     def _planned(self) -> Plan:
         found, parentage = self._survey, self._lineage
@@ -91,6 +159,7 @@ class _Rollout:
             walk = Walk(plan)
             for _ in self._own(walk):
                 pass
+            self._mark = Mark()
             plan = replace(plan, rewound=tuple(walk.rewound))
         return plan
 
@@ -145,19 +214,21 @@ class _Rollout:
         told, line, end = 0, 0, 0
         try:
             with rollout_files.opened(self._path) as stream:
-                for found in objects(stream, survey.is_record):
+                for found in objects(stream, survey.is_record, mark=self._mark):
                     line = found.line
                     if not isinstance(found, JsonObject):
                         yield found
                         continue
                     yield from walk.line(found)
+                    self._ends_with_a_line = found.terminated
                     end = found.offset + found.length + found.terminated
                     if end - told >= TELL_EVERY_BYTES:
                         told = end
                         yield ReadTo(walk.told_to, total)
         except (EOFError, rollout_files.UnpackError) as error:
             yield BadSourceRecord(line + 1, f"the archive is damaged from here on: {error}")
-        yield from walk.finish()
+        self._ended = walk.apart()
+        yield from self._ended.finish()
         yield ReadTo(end, total)
 
     def _header(self, walk: Walk, derived: str | None) -> SessionRecord:

@@ -7,7 +7,7 @@ them; only lines that name such a thing are decoded.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -79,6 +79,22 @@ class Survey:
             kind == "response_item" and payload.get("type") in ("compaction", "context_compaction")
         ):
             self.compacted_to = offset
+
+    def only_grew(self, lines: Iterable[JsonObject]) -> bool:
+        """Take up new lines; return whether they leave what earlier ones told as it is.
+
+        A header, a compaction and a roll-back do not, and one without its end is no line yet.
+        """
+        before = (self.late_meta, self.copied_from, self.compacted_to)
+        rolled_back, self.rolls_back = self.rolls_back, False
+        whole = True
+        for line in lines:
+            self.note(line.offset, line.value)
+            whole = line.terminated
+        is_same = before == (self.late_meta, self.copied_from, self.compacted_to)
+        grew = whole and is_same and not self.rolls_back
+        self.rolls_back |= rolled_back
+        return grew
 
     def _note_meta(self, meta: JsonDict) -> None:
         told = thread_id(meta)

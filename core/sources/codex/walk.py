@@ -8,6 +8,7 @@ ways, what the person typed.
 
 from collections import deque
 from collections.abc import Iterator, Mapping
+from copy import copy
 from typing import Any
 
 from core.sources.codex import texts
@@ -87,6 +88,17 @@ class Walk:
                 yield from self._item(value)
             case _:
                 yield UnknownRecord(str(kind)[:80])
+
+    @property
+    def bytes(self) -> int:
+        """About how much memory the walk takes."""
+        return 20_000 + 300 * len(self._outbox)
+
+    def apart(self) -> "Walk":
+        """Return one that has come as far: it can be finished while this one may go on."""
+        other = copy(self)
+        vars(other).update(_outbox=self._outbox.apart(), _twins=copy(self._twins))
+        return other
 
     def finish(self) -> Told:
         """Tell what is still held; the walk is over."""

@@ -14,7 +14,7 @@ from typing import Any
 
 from core.sources import files as disk
 from core.sources.headline import derived_title
-from core.sources.lines import JsonObject, objects
+from core.sources.lines import JsonObject, Mark, objects
 from core.sources.neutral.fields import (
     FieldError,
     choice,
@@ -25,7 +25,9 @@ from core.sources.neutral.fields import (
 )
 from core.sources.records import (
     BadSourceRecord,
+    EarlierChangedError,
     MessageRecord,
+    ReaderState,
     ReadTo,
     Record,
     Remark,
@@ -59,6 +61,7 @@ _ORIGINS = {
 }
 _SNIFFED_OBJECTS = 20
 _PROGRESS_BYTES = 1 << 20
+_MOST_APPENDED_BYTES = 16 << 20
 
 
 def identity(path: Path) -> SourceIdentity:
@@ -122,33 +125,79 @@ def read(path: Path) -> Iterator[Record]:
         SourceError: the file cannot be read.
     """
     with disk.opened(path) as stream:
-        total = disk.stamp_of(stream).size
+        total, text = disk.stamp_of(stream).size, disk.as_utf8(stream)
         reading, reached, told = _Reading(), 0, 0
-        for line in objects(disk.as_utf8(stream), is_record):
+        is_ended = True
+        for line in objects(text, is_record, mark=reading.mark):
+            yield from reading.told(line)
             if not isinstance(line, JsonObject):
-                yield line
                 continue
-            try:
-                yield from reading.records(line)
-            except FieldError as error:
-                yield BadSourceRecord(line.line, str(error))
-            if line.value.get("created_at") is not None and moment(line.value)[0] is None:
-                yield Remark(line.line, "created_at is no time and was left out")
-            if line.terminated:
+            is_ended = line.terminated
+            if is_ended:
                 reached = line.offset + line.length + 1
             if reached - told >= _PROGRESS_BYTES:
                 told = reached
                 yield ReadTo(min(reached, total), total)
         yield ReadTo(min(reached, total), total)
+        if is_ended and text is stream:
+            yield ReaderState(reading, reading.bytes)
+
+
+def read_on(path: Path, before: ReaderState) -> Iterator[Record]:
+    """Yield what was appended to a file since.
+
+    Raises:
+        EarlierChangedError: the file has to be read whole; before the first record.
+        SourceError: it cannot be read.
+    """
+    reading = before.state
+    if not isinstance(reading, _Reading):
+        raise EarlierChangedError
+    with disk.opened(path) as stream:
+        total = disk.stamp_of(stream).size
+        if total - reading.mark.offset > _MOST_APPENDED_BYTES:
+            raise EarlierChangedError
+        stream.seek(reading.mark.offset)
+        found = list(objects(stream, is_record, mark=reading.mark))
+    if any(isinstance(line, JsonObject) and not line.terminated for line in found):
+        raise EarlierChangedError
+    yield reading.source
+    for line in found:
+        yield from reading.told(line)
+    yield ReadTo(reading.mark.offset, total)
+    yield ReaderState(reading, reading.bytes)
 
 
 class _Reading:
     """What has been read of a file so far, as far as later lines depend on it."""
 
     def __init__(self) -> None:
+        self.mark = Mark()
         self._source = ""
         self._sessions: dict[tuple[str, str], SessionRecord] = {}
         self._ordinals: dict[int, int] = {}
+
+    @property
+    def source(self) -> SourceIdentity:
+        """The source that was named last."""
+        return SourceIdentity(KIND, self._source, self._source)
+
+    @property
+    def bytes(self) -> int:
+        """About how much memory this takes."""
+        return 2_000 + 1_000 * len(self._sessions) + 130 * len(self._ordinals)
+
+    def told(self, line: JsonObject | BadSourceRecord | Remark) -> Iterator[Record]:
+        """Yield what a line tells, or what is wrong with it."""
+        if not isinstance(line, JsonObject):
+            yield line
+            return
+        try:
+            yield from self.records(line)
+        except FieldError as error:
+            yield BadSourceRecord(line.line, str(error))
+        if line.value.get("created_at") is not None and moment(line.value)[0] is None:
+            yield Remark(line.line, "created_at is no time and was left out")
 
     def records(self, line: JsonObject) -> Iterator[Record]:
         value = line.value
