@@ -23,6 +23,8 @@ SOURCE_NAMES = {
     "picobot": "Picobot",
     "pi": "Pi",
     "opencode": "OpenCode",
+    "gemini-cli": "Gemini CLI",
+    "qwen-code": "Qwen Code",
     "jsonl": "JSON lines",
 }
 SOURCE_ICONS = {
@@ -36,6 +38,8 @@ SOURCE_ICONS = {
     "claude-ai": "archive",
     "pi": "terminal",
     "opencode": "terminal",
+    "gemini-cli": "terminal",
+    "qwen-code": "terminal",
     "jsonl": "folder",
 }
 

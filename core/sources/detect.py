@@ -15,11 +15,13 @@ from core.sources import (
     codex,
     copilot_cli,
     files,
+    gemini_cli,
     hermes,
     neutral,
     opencode,
     pi,
     picobot,
+    qwen_code,
 )
 from core.sources.foreign_sqlite import is_sqlite
 from core.sources.records import Record, SourceIdentity
@@ -83,6 +85,8 @@ _MODULES = (
     pi,
     picobot,
     opencode,
+    gemini_cli,
+    qwen_code,
     neutral,
 )
 READERS: Mapping[str, Reader] = {reader.KIND: reader for reader in map(_reader, _MODULES)}

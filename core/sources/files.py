@@ -24,7 +24,11 @@ CREDENTIAL_NAMES = frozenset(
         ".env",
         "auth.json",
         "credentials.json",
+        "gemini-credentials.json",
+        "google_accounts.json",
         "id_rsa",
+        "mcp-oauth-tokens.json",
+        "oauth_creds.json",
         "users.json",
     }
 )

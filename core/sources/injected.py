@@ -45,14 +45,6 @@ HERMES_INJECTED = (
 )
 """Notices that Hermes writes as rows of role user."""
 
-OPENCLAW_INJECTED = (
-    "A new session was started via /new or /reset.",
-    "Pre-compaction memory flush.",
-    "Read HEARTBEAT.md if it exists",
-    "System: [",
-)
-"""Texts that OpenClaw writes as a person's turn: heartbeats, resets, notices of its gateway."""
-
 HERMES_CARRIERS = ("[CONTEXT COMPACTION", "[CONTEXT SUMMARY]")
 """The summary that a compaction puts in the place of what it summed up."""
 
@@ -63,3 +55,25 @@ HERMES_HARNESS = (
     "[System: This session is about to be automatically reset",
 )
 """Prompts of Hermes to its own model; the turn that answers them is no conversation either."""
+
+GEMINI_CLI_INJECTED = (
+    "<hook_context>",
+    "<session_context>",
+    "This is the Gemini CLI. We are setting up the context for our chat.",
+    "This is the Qwen Code. We are setting up the context for our chat.",
+)
+"""What Gemini CLI and its forks put before or beside a prompt, as contents of role user."""
+
+GEMINI_CLI_CARRIERS = ("<state_snapshot>",)
+"""The summary that a compression puts in the place of what it summed up."""
+
+OPENCLAW_INJECTED = (
+    "A new session was started via /new or /reset.",
+    "Pre-compaction memory flush.",
+    "Read HEARTBEAT.md if it exists",
+    "System: [",
+)
+"""Texts that OpenClaw writes as a person's turn: heartbeats, resets, notices of its gateway."""
+
+QWEN_CODE_WRAPPED = ("<qwen:", "<system-reminder>")
+"""Parts that Qwen Code puts beside a prompt: what hooks say, and its own reminders."""

@@ -362,5 +362,5 @@ CITATION = re.compile("\ue200[^\ue201]*\ue201")
 
 
 def _searchable(message: MessageRecord) -> str:
-    calls = [f"{call.name} {call.arguments}" for call in message.tool_calls]
+    calls = [f"{c.name} {c.arguments} {c.result}" for c in message.tool_calls]
     return "\n".join([CITATION.sub("", message.content), *calls]).casefold()
