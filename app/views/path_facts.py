@@ -78,6 +78,11 @@ _LEFT_OUT = {
         QT_TRANSLATE_NOOP("path", "%1 messages not indexed yet"),
         "",
     ),
+    "tool_rows_inside_words": (
+        QT_TRANSLATE_NOOP("path", "%1 tool output inside its words"),
+        QT_TRANSLATE_NOOP("path", "%1 tool outputs inside their words"),
+        "tool",
+    ),
     "cut_tails": (
         QT_TRANSLATE_NOOP("path", "%1 very long message to its end"),
         QT_TRANSLATE_NOOP("path", "%1 very long messages to their ends"),

@@ -22,6 +22,7 @@ from core.search.route import (
     plan,
     scan_of_everything,
     substring_part,
+    tool_rows,
     with_one_scan,
 )
 from core.search.scope import Scope
@@ -70,6 +71,11 @@ class Attempt:
     def is_by_fields(self) -> bool:
         """True when the messages were picked by their fields, and no text was looked for."""
         return self.words is None
+
+    @property
+    def leaves_out_tool_rows(self) -> bool:
+        """True when words were looked for inside words, where no tool row is looked at."""
+        return self.number == INSIDE and all(t.part.index for t in self.collector.tallies)
 
     @property
     def path(self) -> SearchPath:
@@ -234,7 +240,8 @@ class Attempts:
         if words is None:
             return
         if wanted in (None, INSIDE) and inside is not None and part is not None:
-            yield attempt(INSIDE, inside, [part])
+            read = [tool_rows(inside)] if tools is Tools.WHOLE else []
+            yield attempt(INSIDE, inside, [part, *read])
         levels = [] if self.titles else relax.with_words_left_out(words)
         if wanted in (None, SOME) and levels:
             parts = [p for level in levels for p in plan(level, self.indexes, tools)]

@@ -61,6 +61,15 @@ def left_out(db: apsw.Connection, counts: Counts, scope: Scope) -> dict[str, int
     return {name: number for name, number in found.items() if number}
 
 
+def tool_rows(db: apsw.Connection, counts: Counts, scope: Scope) -> int:
+    """Return how many tool rows are in the scope: none of them is searched inside words."""
+    roles = scope.roles & {Role.TOOL}
+    known = keys.total(counts, roles=roles, states=scope.states)
+    if not scope.is_narrowed or known == 0:
+        return known
+    return count(db, both(Sql(has_role(roles)), scope.where))
+
+
 def _trashed(db: apsw.Connection, counts: Counts, scope: Scope, filters: Sql) -> int:
     """Return how many messages are in the trash, with their sessions or alone."""
     found = 0

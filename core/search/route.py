@@ -118,6 +118,11 @@ def substring_part(tree: Node, indexes: Indexes) -> Part | None:
     return Part("trigram", _rows(NOT_TOOL, trigram.held), tree, TRIGRAM, match.expression)
 
 
+def tool_rows(tree: Node) -> Part:
+    """Return the part that reads every tool row of the scope: the trigram index holds none."""
+    return Part("like", IS_TOOL, tree, texts=Texts.WHOLE_TOOL_ROWS)
+
+
 def further_part(tree: Node, inside: Node, indexes: Indexes) -> Part | None:
     """Return the part for what only `inside`, which finds words inside words, finds.
 

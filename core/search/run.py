@@ -11,7 +11,7 @@ import apsw
 
 from core.search import coverage
 from core.search.attempts import Attempt, Attempts
-from core.search.census import counted, left_out, searched
+from core.search.census import counted, left_out, searched, tool_rows
 from core.search.hits import read_hits
 from core.search.language import Query, parse
 from core.search.lineup import Lineup, Walk
@@ -214,6 +214,8 @@ def _left_out(db: apsw.Connection, attempts: Attempts, attempt: Attempt) -> dict
     found = left_out(db, attempts.counts, attempts.scope)
     if attempt.is_by_fields:
         found.pop("cut_tails", None)
+    if attempt.leaves_out_tool_rows and (tools := tool_rows(db, attempts.counts, attempts.scope)):
+        found["tool_rows_inside_words"] = tools
     if not attempts.is_complete:
         todo = max(index.status.todo for index in attempts.indexes.values())
         found |= {"unindexed": todo} if todo else {}
