@@ -8,6 +8,7 @@ from typing import Literal, Protocol, cast
 
 from core.errors import SourceError
 from core.sources import (
+    aider,
     archive,
     chatgpt,
     claude_ai,
@@ -89,6 +90,7 @@ _MODULES = (
     opencode,
     gemini_cli,
     qwen_code,
+    aider,
     neutral,
 )
 READERS: Mapping[str, Reader] = {reader.KIND: reader for reader in map(_reader, _MODULES)}
