@@ -49,14 +49,16 @@ class Table:
         self._rowid = free[0] if free else "rowid"
         self._selects: dict[tuple[str, ...], str] = {}
 
-    def rows(self, columns: Sequence[str]) -> Iterator[Row | BadSourceRecord]:
-        """Yield every row that can be read, and one bad record for each gap between them.
+    def rows(
+        self, columns: Sequence[str], after: int = _FIRST_ROWID
+    ) -> Iterator[Row | BadSourceRecord]:
+        """Yield every row behind `after` that can be read, and a bad record for each gap.
 
         One row is held at a time. Row ids only ever grow, so that pages that refer to each
         other in a ring end the reading instead of keeping it busy for ever.
         """
         sql = f"{self._select(columns)} WHERE {self._rowid} > ? ORDER BY {self._rowid}"
-        last = _FIRST_ROWID
+        last = after
         for _ in range(MOST_GAPS):
             try:
                 for rowid, *values in self._db.execute(sql, (last,)):

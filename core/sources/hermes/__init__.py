@@ -50,6 +50,7 @@ POSITION_STEP = 1024
 
 _PROGRESS_ROWS = 500
 _SIGNATURE = {"session_id", "role", "content", "timestamp", "tool_name"}
+_OF_MOVIEPILOT = {"message_uid", "provenance"}
 _COLUMNS = (*FIELDS, "timestamp", "_compressed_summary")
 
 
@@ -112,8 +113,11 @@ def found(env: Mapping[str, str], home: Path) -> Iterator[FoundSource]:
 
 
 def recognises_database(path: Path) -> bool:
-    """Tell whether a path is a Hermes database."""
-    return is_sqlite(path) and glimpsed_columns(path, "messages") >= _SIGNATURE
+    """Tell whether a path is a Hermes database; the stores of MoviePilot look much like one."""
+    if not is_sqlite(path):
+        return False
+    columns = glimpsed_columns(path, "messages")
+    return columns >= _SIGNATURE and not columns >= _OF_MOVIEPILOT
 
 
 def stat_paths(path: Path) -> tuple[Path, ...]:
