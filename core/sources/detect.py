@@ -17,6 +17,7 @@ from core.sources import (
     copilot_cli,
     files,
     gemini_cli,
+    goose,
     hermes,
     librechat,
     moviepilot,
@@ -95,6 +96,7 @@ _MODULES = (
     gemini_cli,
     qwen_code,
     aider,
+    goose,
     neutral,
 )
 READERS: Mapping[str, Reader] = {reader.KIND: reader for reader in map(_reader, _MODULES)}

@@ -27,7 +27,7 @@ def position(at: int | None, ordinal: int, row: int) -> int:
     numbers a message: what it adds beside the message comes right behind it.
     """
     if at is None:
-        return min(row, MOST_MS) * 2
+        return max(0, min(row, MOST_MS)) * 2
     return at * POSITIONS_A_MS + 2 * min(ordinal, POSITIONS_A_MS // 2 - 1)
 
 
