@@ -29,6 +29,7 @@ SOURCE_NAMES = {
     "goose": "Goose",
     "gemini-cli": "Gemini CLI",
     "qwen-code": "Qwen Code",
+    "vscode-chat": "VS Code chat",
     "jsonl": "JSON lines",
 }
 SOURCE_ICONS = {
@@ -48,6 +49,7 @@ SOURCE_ICONS = {
     "goose": "terminal",
     "gemini-cli": "terminal",
     "qwen-code": "terminal",
+    "vscode-chat": "chat",
     "jsonl": "folder",
 }
 

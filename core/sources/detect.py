@@ -27,6 +27,7 @@ from core.sources import (
     pi,
     picobot,
     qwen_code,
+    vscode_chat,
 )
 from core.sources.foreign_sqlite import is_sqlite
 from core.sources.records import Record, SourceIdentity
@@ -97,6 +98,7 @@ _MODULES = (
     qwen_code,
     aider,
     goose,
+    vscode_chat,
     neutral,
 )
 READERS: Mapping[str, Reader] = {reader.KIND: reader for reader in map(_reader, _MODULES)}
