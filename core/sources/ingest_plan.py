@@ -13,7 +13,7 @@ from pathlib import Path
 
 from core.errors import SourceError
 from core.history.sources import KnownFile
-from core.sources import detect, files
+from core.sources import detect, files, unread
 from core.sources.detect import Reader
 from core.sources.files import CREDENTIAL_NAMES, FileStamp
 from core.sources.lines import without_surrogates
@@ -116,7 +116,10 @@ class _Planner:
         """Plan a file that was named: not to know it is a failure."""
         if self.is_own(path.parent):
             raise SourceError(f"{path} belongs to the store itself", path=str(path))
-        reader = forced or detect.detect(path) or detect.by_container(path)
+        reader = forced or detect.detect(path)
+        if reader is None and (others := unread.sentence(path)):
+            raise SourceError(f"{path} is {others}", path=str(path))
+        reader = reader or detect.by_container(path)
         if reader is None:
             if files.stamp(path).size == 0:
                 self.plan.skip(_name(path), "the file is empty")
@@ -204,7 +207,7 @@ class _Planner:
             self.plan.skip(name, f"{path} cannot be read: {error.strerror or error}")
             return None
         if reader is None:
-            empty = "the file is empty" if stamp.size == 0 else None
+            empty = "the file is empty" if stamp.size == 0 else unread.sentence(path)
             self.plan.skip(name, empty or "not a file of conversations that this version knows")
         return reader
 

@@ -31,6 +31,7 @@ from core.sources.records import (
     SourceIdentity,
     UnknownRecord,
 )
+from core.sources.unread import is_iflow_line
 from core.types import FoundSource, Relation, SessionKind, TitleSource
 
 KIND = "claude-code"
@@ -97,7 +98,9 @@ def is_line(value: Mapping[str, Any]) -> bool:
 
 
 def _is_other(value: Mapping[str, Any]) -> bool:
-    """Whether the object is of a program with a like envelope (Qwen Code, Droid)."""
+    """Whether the object is of a program with a like envelope (Qwen Code, Droid, iFlow)."""
+    if is_iflow_line(value):
+        return True
     message = value.get("message")
     if isinstance(message, dict) and "parts" in message:
         return True

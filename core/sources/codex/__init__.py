@@ -15,8 +15,9 @@ from core.sources.codex import beside, old, rollout_files, survey
 from core.sources.codex import rollout as rollout_reader
 from core.sources.codex.kinds import CALLS, OUTPUTS
 from core.sources.codex.survey import JsonDict
+from core.sources.instants import instant
 from core.sources.records import ReaderState, Record, SourceIdentity
-from core.types import FoundSource
+from core.types import FoundSource, TimeQuality
 
 KIND = "codex"
 READER_VERSION = 1
@@ -161,7 +162,9 @@ _BARE_KEYS = frozenset(
 
 
 def _has_time(value: JsonDict) -> bool:
-    return isinstance(value.get("timestamp", value.get("created_at")), str)
+    """Whether it has a time with a zone; gptme writes like lines, and times without one."""
+    told = value.get("timestamp", value.get("created_at"))
+    return isinstance(told, str) and instant(told)[1] == TimeQuality.EXACT
 
 
 def _starts_as_session(path: Path) -> bool:

@@ -21,7 +21,9 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
+HOME = ".codex"
 FOLDERS = ("sessions", "archived_sessions")
+_YEAR = re.compile(r"20\d\d")
 NAME = re.compile(r"rollout-(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d)-(.+?)\.jsonl?(?:\.zst)?$")
 SUFFIXES = (".jsonl", ".jsonl.zst", ".json")
 # No session is that long: a small file that unpacks to more is not a rollout.
@@ -71,8 +73,20 @@ def _unpacked(file: IO[bytes]) -> Readable:
 
 
 def is_home(folder: Path) -> bool:
-    """Tell whether the folder is laid out as Codex lays out its own."""
-    return any((folder / name).is_dir() for name in FOLDERS)
+    """Tell whether the folder is laid out as Codex lays out its own.
+
+    Many programs have a folder `sessions`: that of Codex holds years, or rollouts themselves.
+    """
+    kept = [folder / name for name in FOLDERS if (folder / name).is_dir()]
+    return bool(kept) and (folder.name == HOME or any(map(_holds_rollouts, kept)))
+
+
+def _holds_rollouts(folder: Path) -> bool:
+    try:
+        with os.scandir(folder) as entries:
+            return any(_YEAR.fullmatch(each.name) or NAME.match(each.name) for each in entries)
+    except OSError:
+        return False
 
 
 def rollouts(root: Path) -> Iterator[Path]:

@@ -99,7 +99,9 @@ def recognises(path: Path) -> bool:
     except SourceError:
         return False
     if path.suffix == ".json":
-        return path.name.startswith(_PREFIX) and b'"session_id"' in head
+        # Cline names a session's file alike, which tells where its messages are.
+        ours = b'"session_id"' in head and b'"messages_path"' not in head
+        return path.name.startswith(_PREFIX) and ours
     first = head.partition(b"\n")[0]
     meta = b'"session_meta"' in first and b'"role"' in first
     return meta or (first.startswith(b'{"id"') and b'"started_at"' in first)
