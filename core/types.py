@@ -172,6 +172,7 @@ class Message:
 
     `number` is its 1-based position among the session's visible messages. `content` may be
     cut to a display cap; then `truncated` is true and `content_length` is the whole length.
+    `gone` tells that its source no longer has it.
     Recall caps the rest as well: `reasoning_length` is the whole length of reasoning that was
     cut, else None, and `more_tool_calls` counts the calls that were left out.
     """
@@ -198,6 +199,7 @@ class Message:
     media_refs: tuple[str, ...] = ()
     reasoning_length: int | None = None
     more_tool_calls: int = 0
+    gone: bool = False
 
 
 @dataclass(frozen=True, slots=True)

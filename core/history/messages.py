@@ -1,11 +1,14 @@
 """Reading the messages of a session: by number, and one to its last character."""
 
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import apsw
 
 from core.errors import NotFoundError
 from core.graphemes import cut_at
+from core.history.absence import gone_messages
 from core.history.bodies import VISIBLE, read_calls, read_media
 from core.store.keys import STATE_BITS, STATE_MASK
 from core.types import Message, MessageState, Origin, Role, TimeQuality, ToolStatus
@@ -57,7 +60,16 @@ def messages_page(
         (session_id, stop - start, skipped),
     ).fetchall()
     rows.sort(key=lambda row: (row[3], row[0]))
-    return tuple(message_from(row, start + 1 + n, chars) for n, row in enumerate(rows))
+    found = (message_from(row, start + 1 + n, chars) for n, row in enumerate(rows))
+    return with_gone(db, session_id, found)
+
+
+def with_gone(
+    db: apsw.Connection, session_id: int, messages: Iterable[Message]
+) -> tuple[Message, ...]:
+    """Return messages of a session, those marked that its source no longer has."""
+    gone = gone_messages(db, session_id)
+    return tuple(replace(m, gone=True) if m.id in gone else m for m in messages)
 
 
 def message_from(row: tuple[Any, ...], number: int, chars: int) -> Message:
@@ -140,7 +152,8 @@ def message_by_ref(db: apsw.Connection, session_id: int, uid: str) -> Message:
     ).get
     if row is None or row[_STATE] == MessageState.TRASHED:
         raise NotFoundError(f"the session has no message named {uid}")
-    return message_from(row, number_of(db, session_id, row[3], row[0]), len(row[7]))
+    found = message_from(row, number_of(db, session_id, row[3], row[0]), len(row[7]))
+    return with_gone(db, session_id, [found])[0]
 
 
 def number_of(db: apsw.Connection, session_id: int, seq: int, message_id: int) -> int:

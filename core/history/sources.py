@@ -95,15 +95,9 @@ def known_files(db: apsw.Connection) -> dict[str, list[KnownFile]]:
     return found
 
 
-def is_read_whole(db: apsw.Connection) -> bool:
-    """Tell whether every file that an import began was read to its end, as far as it is there."""
-    unfinished = "SELECT EXISTS (SELECT 1 FROM source_files WHERE state IN ('reading', 'failed'))"
-    return not db.execute(unfinished).get
-
-
-def save_file(db: apsw.Connection, source_id: int, reading: FileReading) -> None:
-    """Store how far a file was read, in the transaction that stores what was read."""
-    db.execute(
+def save_file(db: apsw.Connection, source_id: int, reading: FileReading) -> int:
+    """Store how far a file was read, in the transaction that stores it; return the file's row."""
+    found: int = db.execute(
         "INSERT INTO source_files(source_id, path, device, inode, size, mtime_ns, offset,"
         " head_hash, tail_hash, reader_version, state, error, unknown_records, bad_records)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -112,7 +106,8 @@ def save_file(db: apsw.Connection, source_id: int, reading: FileReading) -> None
         " offset = excluded.offset, head_hash = excluded.head_hash,"
         " tail_hash = excluded.tail_hash, reader_version = excluded.reader_version,"
         " state = excluded.state, error = excluded.error,"
-        " unknown_records = excluded.unknown_records, bad_records = excluded.bad_records",
+        " unknown_records = excluded.unknown_records, bad_records = excluded.bad_records"
+        " RETURNING id",
         (
             source_id,
             reading.path,
@@ -129,7 +124,8 @@ def save_file(db: apsw.Connection, source_id: int, reading: FileReading) -> None
             json.dumps(reading.unknown_records, ensure_ascii=False),
             json.dumps(list(reading.bad_records), ensure_ascii=False),
         ),
-    )
+    ).get
+    return found
 
 
 def move_file(db: apsw.Connection, file_id: int, path: str, inode: int, mtime_ns: int) -> None:

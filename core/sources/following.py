@@ -14,7 +14,7 @@ from threading import Lock
 from core.errors import SourceError
 from core.history.sources import FileReading, KnownFile
 from core.sources import files
-from core.sources.records import ReaderState
+from core.sources.records import ReaderState, SourceIdentity
 from core.types import BadRecord
 
 MOST_BYTES = 64 << 20
@@ -33,7 +33,7 @@ class Kept:
     unknown: Counter[str] = field(default_factory=Counter)
     bad: tuple[BadRecord, ...] = ()
     bad_count: int = 0
-    sessions: frozenset[str] = frozenset()
+    sessions: frozenset[tuple[SourceIdentity, str]] = frozenset()
 
 
 class Followed:

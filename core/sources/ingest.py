@@ -18,7 +18,7 @@ from typing import NamedTuple, TypeVar
 
 import apsw
 
-from core.history import sources
+from core.history import absence, sources
 from core.history.append import Batch, append
 from core.history.forks import link_forks
 from core.history.sources import LastRun
@@ -26,8 +26,9 @@ from core.index import backfill
 from core.index.state import new_holder
 from core.sources.detect import Reader
 from core.sources.following import Followed
-from core.sources.ingest_parse import Parsed, Parser
-from core.sources.ingest_plan import Known, Plan, make_plan
+from core.sources.ingest_held import Lot
+from core.sources.ingest_parse import Ended, Parsed, Parser
+from core.sources.ingest_plan import Known, Plan, is_export, make_plan
 from core.sources.records import SourceIdentity
 from core.store.connection import written
 from core.store.errors import translated
@@ -84,6 +85,7 @@ class Import:
         self._unknown: Counter[str] = Counter()
         self._source_ids: dict[SourceIdentity, int] = {}
         self._runs: dict[int, LastRun] = {}
+        self._deleted: set[tuple[SourceIdentity, str]] = set()
         self._new = self._changed = self._conflicts = 0
         self._before: _Before | None = None
 
@@ -130,21 +132,49 @@ class Import:
             self._new += counts.new
             self._changed += counts.changed
             self._conflicts += counts.conflicts
+            if deleted := {each.native_id for each in part.sessions if each.deleted_at_source}:
+                absence.note_deleted(db, source_id, deleted)
+                self._deleted |= {(part.source, name) for name in deleted}
         for end in parsed.ended:
             root = str(end.unit.path.parent)
             source_id = self._source_id(db, end.source, root, end.unit.reader)
-            sources.save_file(db, source_id, end.reading)
+            file_id = sources.save_file(db, source_id, end.reading)
+            self._note_held(db, end, file_id)
             if getattr(end.unit.reader, "COPIES_SILENTLY", False):
                 link_forks(db, source_id, sorted(end.sessions))
             self._read.append(end.report)
             self._unknown.update(end.reading.unknown_records)
         self._adapt(parsed.messages, time.monotonic() - started)
 
+    def _note_held(self, db: apsw.Connection, end: Ended, file_id: int) -> None:
+        """Store which sessions the file holds; one that was deleted there is gone all the same."""
+        held = [
+            (self._source_ids[source], name)
+            for source, name in end.held.names() - self._deleted
+            if source in self._source_ids
+        ]
+        is_snapshot = is_export(end.unit.reader, end.unit.path)
+        absence.note_sessions(db, file_id, held, only=end.is_whole and not is_snapshot)
+
+    def told(self, parsed: Parsed) -> Iterator[Lot]:
+        """Yield what a stored batch tells of files that it ends and that were read before."""
+        for end in parsed.ended:
+            if end.held.compares and end.is_whole:
+                yield from end.held.lots()
+
+    def note_absent(self, db: apsw.Connection, lot: Lot) -> None:
+        """Mark, in the caller's transaction, the messages that are stored and were not told."""
+        for (source, name), told in lot.told.items():
+            if source in self._source_ids:
+                absence.note_messages(db, self._source_ids[source], name, told)
+
     def finish(self, db: apsw.Connection) -> None:
         """Store, in the caller's transaction, which files moved or vanished, and the sums."""
         for known, name, stamp in self._plan.moved:
             sources.move_file(db, known.id, name, stamp.inode, stamp.mtime_ns)
+        absence.note_files_back(db, self._plan.back)
         sources.mark_gone(db, self._plan.gone)
+        absence.note_gone_files(db, self._plan.lost)
         for source_id, files in self._plan.unchanged.items():
             self._runs.setdefault(source_id, LastRun()).skipped = files
         sources.end_run(db, self._runs)
@@ -214,6 +244,8 @@ def run_sync(db: apsw.Connection, job: Import) -> Iterator[Progress]:
                 while (parsed := reading.result()) is not None:
                     reading = ahead.submit(job.read_batch)
                     written(db, job.write_batch, parsed)
+                    for lot in job.told(parsed):
+                        written(db, job.note_absent, lot)
                     yield job.progress(parsed)
                     time.sleep(GAP_S)
             finally:
@@ -249,6 +281,8 @@ async def run(store: Store, job: Import) -> AsyncIterator[Progress]:
         while (parsed := await _ended(reading)) is not None:
             reading = asyncio.create_task(asyncio.to_thread(job.read_batch))
             await store.write(job.write_batch, parsed)
+            for lot in job.told(parsed):
+                await store.write(job.note_absent, lot)
             yield job.progress(parsed)
             await asyncio.sleep(GAP_S)
     finally:

@@ -10,7 +10,8 @@ from core.history.sources import BAD_RECORDS_KEPT, FileReading
 from core.sources import files
 from core.sources.detect import Reader
 from core.sources.following import Followed, Kept
-from core.sources.ingest_plan import Unit
+from core.sources.ingest_held import Held
+from core.sources.ingest_plan import Unit, is_export
 from core.sources.records import (
     BadSourceRecord,
     EarlierChangedError,
@@ -48,8 +49,9 @@ class Part:
 class Ended:
     """A file that was read to its end, or as far as it could be.
 
-    `is_whole` tells that the reading began at the file's begin, and `sessions` are those that
-    the file holds. `kept` is what reading on needs, where somebody follows the file.
+    `is_whole` tells that the reading began at the file's begin and met no fault. `sessions`
+    are those of `source` that it told, `held` all that the file holds. `kept` is what reading
+    on needs, where somebody follows the file.
     """
 
     source: SourceIdentity
@@ -57,6 +59,7 @@ class Ended:
     reading: FileReading
     report: FileReport
     sessions: frozenset[str]
+    held: Held
     is_whole: bool = True
     kept: Kept | None = None
 
@@ -93,6 +96,7 @@ class _Reading:
     told: int = 0
     messages: int = 0
     sessions: set[str] = field(default_factory=set)
+    held: Held = field(default_factory=Held)
     unknown: Counter[str] = field(default_factory=Counter)
     bad: list[BadRecord] = field(default_factory=list)
     bad_count: int = 0
@@ -102,6 +106,7 @@ class _Reading:
 
     def __post_init__(self) -> None:
         self.records = self._records()
+        self.held.compares = self.before is None and _is_comparable(self.unit)
 
     def _records(self) -> Generator[Record, None, None]:
         """Yield what is new in the file, or where that cannot be told apart, all of it."""
@@ -117,13 +122,27 @@ class _Reading:
 
     def _go_on(self, before: Kept) -> None:
         self.offset = before.reading.offset
-        self.sessions, self.unknown = set(before.sessions), Counter(before.unknown)
+        self.sessions, self.unknown = set(), Counter(before.unknown)
+        for source, name in before.sessions:
+            self.held.session(source, name)
         self.bad, self.bad_count = list(before.bad), before.bad_count
 
     def _begin_anew(self) -> None:
         self.before, self.offset = None, 0
-        self.sessions, self.unknown = set(), Counter()
+        self.held, self.unknown = Held(_is_comparable(self.unit)), Counter()
         self.bad, self.bad_count = [], 0
+
+
+def _is_comparable(unit: Unit) -> bool:
+    """Whether what a file does not tell, and did before, is no longer in it."""
+    reader, known = unit.reader, unit.known
+    return (
+        known is not None
+        and known.reader_version == reader.READER_VERSION
+        and not hasattr(reader, "read_from")
+        and not getattr(reader, "ALIGNS", False)
+        and not is_export(reader, unit.path)
+    )
 
 
 class Parser:
@@ -185,6 +204,7 @@ class Parser:
             for record in reading.records:
                 if isinstance(record, MessageRecord):
                     part.messages.append(record)
+                    reading.held.message(reading.source, record)
                     reading.messages += 1
                     parsed.messages += 1
                     parsed.chars += len(record.content) + len(record.reasoning or "")
@@ -193,6 +213,7 @@ class Parser:
                 elif isinstance(record, SessionRecord):
                     part.sessions.append(record)
                     reading.sessions.add(record.native_id)
+                    reading.held.session(reading.source, record.native_id)
                 elif isinstance(record, SourceIdentity):
                     reading.source = record
                     part = _part(parsed, reading)
@@ -221,8 +242,10 @@ class Parser:
         told = _file_reading(reading, error)
         kept = _kept(reading, told) if self._followed is not None else None
         sessions = frozenset(reading.sessions)
-        is_whole = reading.before is None
-        parsed.ended.append(Ended(reading.home, unit, told, report, sessions, is_whole, kept))
+        is_whole = reading.before is None and error is None and not reading.bad_count
+        parsed.ended.append(
+            Ended(reading.home, unit, told, report, sessions, reading.held, is_whole, kept)
+        )
 
 
 def _kept(reading: _Reading, told: FileReading) -> Kept | None:
@@ -234,7 +257,7 @@ def _kept(reading: _Reading, told: FileReading) -> Kept | None:
             hashes = files.hashes(stream, told.offset)
     except SourceError:
         return None
-    sessions, bad = frozenset(reading.sessions), tuple(reading.bad)
+    sessions, bad = reading.held.names(), tuple(reading.bad)
     unknown = Counter(reading.unknown)
     return Kept(told, reading.state, hashes, unknown, bad, reading.bad_count, sessions)
 

@@ -40,12 +40,16 @@ class Plan:
     """What is to be done. `skipped` counts every file that is not read, listed or not.
 
     `unchanged` counts, by the source's row, those that are as they were when they were read.
+    `gone` are files that are there no more, `lost` those of them whose sessions are gone with
+    them, and `back` are files that were gone and are there again as they were.
     """
 
     units: list[Unit] = field(default_factory=list)
     reports: list[FileReport] = field(default_factory=list)
     moved: list[tuple[KnownFile, str, FileStamp]] = field(default_factory=list)
     gone: list[int] = field(default_factory=list)
+    lost: list[int] = field(default_factory=list)
+    back: list[int] = field(default_factory=list)
     skipped: int = 0
     unchanged: Counter[int] = field(default_factory=Counter)
 
@@ -237,7 +241,9 @@ class _Planner:
     def _unchanged(self, name: str) -> None:
         self._seen.add(name)
         self.plan.skip(name, "unchanged")
-        self.plan.unchanged.update(each.source_id for each in self._known.get(name, ()))
+        versions = self._known.get(name, ())
+        self.plan.unchanged.update(each.source_id for each in versions)
+        self.plan.back += [each.id for each in versions if each.state == "gone"]
 
     def _moved(self, path: Path, reader: Reader, stamp: FileStamp) -> KnownFile | None:
         """The file that was read under another path, where it no longer is."""
@@ -248,7 +254,7 @@ class _Planner:
                 and known.reader_version == reader.READER_VERSION
                 and known.inode == stamp.inode
                 and stamp.size
-                and not Path(known.path).exists()
+                and _is_absent(known.path)
             ):
                 with files.opened(path) as stream:
                     is_same = files.hashes(stream, stamp.size) == (known.head_hash, known.tail_hash)
@@ -258,7 +264,12 @@ class _Planner:
         return None
 
     def _note_gone(self, folder: Path, kind: str | None) -> None:
-        """Note the files of the store that a walked folder no longer has."""
+        """Note the files of the store that a walked folder no longer has.
+
+        An empty folder tells nothing: it may be where a disk was mounted.
+        """
+        if _is_empty(folder):
+            return
         below = _name(folder).rstrip("/\\") + os.sep
         moved = {known.id for known, _, _ in self.plan.moved}
         for name, versions in self._known.items():
@@ -266,8 +277,33 @@ class _Planner:
                 continue
             for known in versions:
                 is_ours = kind in (None, known.kind) and known.state != "gone"
-                if is_ours and known.id not in moved and not Path(name).exists():
+                if is_ours and known.id not in moved and _is_absent(name):
                     self.plan.gone.append(known.id)
+                    reader = detect.READERS.get(known.kind)
+                    if reader is not None and not is_export(reader, Path(name)):
+                        self.plan.lost.append(known.id)
+
+
+def is_export(reader: Reader, path: Path) -> bool:
+    """Whether a file is what a person once fetched: what is not in it is not gone for that."""
+    asked = getattr(reader, "is_export", None)
+    return asked is not None and bool(asked(path))
+
+
+def _is_empty(folder: Path) -> bool:
+    with os.scandir(folder) as entries:
+        return next(entries, None) is None
+
+
+def _is_absent(name: str) -> bool:
+    """Whether a file is surely not there; one that may not be looked at may be."""
+    try:
+        os.lstat(name)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except (OSError, ValueError):
+        return False
+    return False
 
 
 def _stamp(path: Path, reader: Reader) -> FileStamp:
@@ -292,7 +328,7 @@ def _same(known: KnownFile, stamp: FileStamp, reader: Reader) -> bool:
     """Whether a file is as it was read; the device's number may change with a reboot."""
     before = (known.inode, known.size, known.mtime_ns)
     return (
-        known.state == "done"
+        known.state in ("done", "gone")
         and known.reader_version == reader.READER_VERSION
         and before == (stamp.inode, stamp.size, stamp.mtime_ns)
     )

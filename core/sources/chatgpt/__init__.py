@@ -53,6 +53,11 @@ def files(path: Path) -> Iterator[Path]:
     yield from (p for p in sorted(found) if p.is_file() and recognises(p))
 
 
+def is_export(path: Path) -> bool:  # noqa: ARG001 (there is nothing else)
+    """Return True: a later export may hold less, and nothing is gone for that."""
+    return True
+
+
 def is_home(folder: Path) -> bool:  # noqa: ARG001 (an export lies anywhere)
     """Return False: an export is no program's home."""
     return False

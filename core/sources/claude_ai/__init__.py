@@ -50,7 +50,7 @@ def recognises(path: Path) -> bool:
     except SourceError:
         return False
     if archive.is_zip(path):
-        return _is_export(head) or (b'"mapping"' not in head and _is_ours(_names(path)))
+        return _is_export(head) or (b'"mapping"' not in head and _is_part(exported.names(path)))
     return _is_export(head) or _is_manifest(path, head)
 
 
@@ -62,6 +62,11 @@ def files(path: Path) -> Iterator[Path]:
     found = [p for d in ("", "*/", "*/*/") for p in path.glob(f"{d}conversations*.json*")]
     found += (*path.glob("*.zip"), *path.glob("manifest*.json"))
     yield from (p for p in sorted(found) if p.is_file() and recognises(p))
+
+
+def is_export(path: Path) -> bool:  # noqa: ARG001 (there is nothing else)
+    """Return True: a later export may hold less, and nothing is gone for that."""
+    return True
 
 
 def is_home(folder: Path) -> bool:  # noqa: ARG001 (an export lies anywhere)
@@ -113,7 +118,7 @@ def _refuse_other_parts(path: Path) -> None:
         what = "projects"
     elif any(_MANIFEST.fullmatch(PurePath(name).name) for name in names):
         what = "the list of an export's parts"
-    elif _is_ours(_names(path)):
+    elif _is_part(names):
         what = "what belongs to the account"
     else:
         return  # whatever it is, it has no conversations: that is said when it is read
@@ -132,17 +137,13 @@ def _left_out(path: Path) -> Iterator[Record]:
         for entry in opened.entries(lambda name: name.name == "memories.json"):
             if entry.file_size > _EMPTY_BYTES:
                 yield Remark(1, "memories.json is what Claude noted, no conversation; left out")
-        for _ in opened.entries(lambda name: name.name.startswith("design_chats")):
+        for _ in opened.entries(_is_design):
             yield UnknownRecord("design chats")
 
 
-def _names(path: Path) -> Set[str]:
-    return {PurePath(name).name for name in exported.names(path)}
-
-
-def _is_ours(names: Set[str]) -> bool:
-    """Whether files of these names are a part of this export."""
-    return not names.isdisjoint(_BESIDE)
+def _is_part(names: Set[str]) -> bool:
+    """Whether files of these paths are a part of this export."""
+    return any(PurePath(n).name in _BESIDE or is_projects(PurePath(n)) for n in names)
 
 
 def _may_be_ours(names: Set[str]) -> bool:
@@ -152,6 +153,11 @@ def _may_be_ours(names: Set[str]) -> bool:
 
 def _is_export_name(path: PurePath) -> bool:
     return path.name.startswith("conversations") and path.suffix in (".json", ".jsonl")
+
+
+def _is_design(path: PurePath) -> bool:
+    """Whether an entry is a talk about a design, which has a shape of its own."""
+    return any(part.startswith("design_chats") for part in path.parts) and bool(path.suffix)
 
 
 def _is_export(head: bytes) -> bool:

@@ -66,6 +66,11 @@ def files(path: Path) -> Iterator[Path]:
         yield from (p for p in sorted(path.glob("*.json")) if p.is_file() and recognises(p))
 
 
+def is_export(path: Path) -> bool:
+    """Tell an export, in which what is missing is not gone, from the database."""
+    return path.suffix == ".json"
+
+
 def is_home(folder: Path) -> bool:
     """Tell whether the folder holds the program's database."""
     return (folder / DATABASE).is_file() and recognises(folder / DATABASE)
