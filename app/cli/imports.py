@@ -5,7 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from app.cli import words
+from app.cli import watching, words
 from app.cli.arguments import DONE, FAILED, PARTIAL, place
 from app.cli.output import Output
 from app.cli.store_access import writing
@@ -26,6 +26,12 @@ def add_to(commands: Any, shared: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("paths", metavar="PATH", nargs="*", type=place)
     parser.add_argument("--kind", metavar="K", help="hermes, claude-code, codex, chatgpt or jsonl")
+    parser.add_argument(
+        "--watch",
+        action="store_true",
+        help="and read what changes there, as it changes, until Ctrl+C; without PATH the places "
+        "watched before, or the programs found",
+    )
     parser.set_defaults(run=run)
 
 
@@ -35,6 +41,8 @@ def run(args: argparse.Namespace, output: Output) -> int:
     from core.sources.detect import found_on_this_machine
     from core.upkeep import importing, operations
 
+    if args.watch:
+        return watching.run(args, output)
     paths = args.paths or [Path(f.path) for f in found_on_this_machine() if f.importable]
     if not paths:
         raise SourceError("nothing to import was found on this machine; name a file or folder")

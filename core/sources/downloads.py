@@ -5,6 +5,13 @@ from pathlib import Path, PurePath
 
 from core.sources import exported, found
 
+FOLDER = "Downloads"
+
+
+def is_export(path: Path) -> bool:
+    """Tell whether a place found on this machine is such an export: it does not change."""
+    return path.parent.name == FOLDER
+
 
 def exports(
     home: Path, may_be_ours: Callable[[Set[str]], bool], is_ours: Callable[[Path], bool]
@@ -16,7 +23,7 @@ def exports(
         may_be_ours: tells by the names of what a zip or folder holds, or of the file itself.
         is_ours: tells by a glimpse, since exports of several services have the same names.
     """
-    downloads = home / "Downloads"
+    downloads = home / FOLDER
     if not downloads.is_dir():
         return
     for path in sorted(downloads.iterdir()):

@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -129,7 +130,8 @@ class Following:
         self._reader = None
         if self.is_folder:
             kind = self.place.kind
-            self._reader = detect.reader_of(kind) if kind else detect.home_of(self.path)
+            with suppress(SourceError, OSError):  # the import of the whole place says why
+                self._reader = detect.reader_of(kind) if kind else detect.home_of(self.path)
             if self._reader is not None:
                 self._list(self._reader)
         return Job((self.path,), self.place.kind or None, whole=True)

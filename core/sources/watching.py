@@ -24,7 +24,7 @@ from core.sources.watch_round import LOOK_S, Round
 from core.sources.watched_place import Following, Job
 from core.store.connection import written
 from core.store.store import Store
-from core.types import ImportReport
+from core.types import ImportReport, Progress
 
 AGAIN_S = 10.0
 """After so long it is tried again to read what could not be read, or to become the watcher."""
@@ -35,10 +35,13 @@ T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 
-def watch_sync(db: apsw.Connection, program: str) -> Iterator[Told]:
+def watch_sync(
+    db: apsw.Connection, program: str, progress: Callable[[Progress], object] = lambda _: None
+) -> Iterator[Told]:
     """Watch on one connection until the generator is closed; yields what was noticed.
 
     The first value tells how each place is watched; it comes again when that changes.
+    `progress` is called as a place is read.
 
     Raises:
         RunningError: another program watches already, or took over.
@@ -63,7 +66,7 @@ def watch_sync(db: apsw.Connection, program: str) -> Iterator[Told]:
             place.began(now)
             job = place.job(now)
             if job is not None:
-                yield _read(db, place, job, turn.followed)
+                yield _read(db, place, job, turn.followed, progress)
             turn.ended(place, job)
     finally:
         turn.close()
@@ -79,12 +82,13 @@ async def watch(
     program: str,
     wake: asyncio.Event | None = None,
     may_read: Callable[[], bool] = lambda: True,
+    progress: Callable[[Progress], object] = lambda _: None,
 ) -> AsyncIterator[Told]:
     """Watch through the store's writer until the task is cancelled; yields what was noticed.
 
     While another program watches, what it watches is told, and it is taken over from when it
     ends. Setting `wake` has the places looked at again at once; nothing is read while
-    `may_read` says no.
+    `may_read` says no. `progress` is called as a place is read.
 
     Raises:
         StoreError: the store cannot be read or written.
@@ -111,7 +115,7 @@ async def watch(
             place.began(now)
             job = await _in_thread(place.job, now)
             if job is not None:
-                yield await _read_async(store, place, job, turn.followed)
+                yield await _read_async(store, place, job, turn.followed, progress)
             turn.ended(place, job)
     finally:
         watched.leave(holder)
@@ -153,23 +157,35 @@ def _by_another(places: tuple[WatchedPlace, ...]) -> tuple[PlaceState, ...]:
     return tuple(PlaceState(each, "paused" if each.paused else "native") for each in places)
 
 
-def _read(db: apsw.Connection, place: Following, job: Job, followed: Followed) -> Noticed:
+def _read(
+    db: apsw.Connection,
+    place: Following,
+    job: Job,
+    followed: Followed,
+    progress: Callable[[Progress], object],
+) -> Noticed:
     work = ingest.Import(job.paths, job.kind, followed=followed)
     try:
         with closing(ingest.run_sync(db, work)) as batches:  # type: ignore[type-var]
-            for _ in batches:
-                pass
+            for each in batches:
+                progress(each)
     except CoreError as error:
         return _put_off(place, job, error)
     return _noticed(place, job, work.report())
 
 
-async def _read_async(store: Store, place: Following, job: Job, followed: Followed) -> Noticed:
+async def _read_async(
+    store: Store,
+    place: Following,
+    job: Job,
+    followed: Followed,
+    progress: Callable[[Progress], object],
+) -> Noticed:
     work = ingest.Import(job.paths, job.kind, followed=followed)
     try:
         async with aclosing(ingest.run(store, work)) as batches:  # type: ignore[type-var]
-            async for _ in batches:
-                pass
+            async for each in batches:
+                progress(each)
     except CoreError as error:
         return _put_off(place, job, error)
     return _noticed(place, job, work.report())

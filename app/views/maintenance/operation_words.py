@@ -32,6 +32,7 @@ _KINDS = {
     "backfill": QT_TRANSLATE_NOOP("operations", "Fill an index"),
     "tokenizer.install": QT_TRANSLATE_NOOP("operations", "Install the CJK tokenizer"),
     "import": QT_TRANSLATE_NOOP("operations", "Import"),
+    "source.remove": QT_TRANSLATE_NOOP("operations", "Remove a source"),
     "sessions.pin": QT_TRANSLATE_NOOP("operations", "Pin a session"),
     "sessions.unpin": QT_TRANSLATE_NOOP("operations", "Unpin a session"),
 }
