@@ -300,7 +300,8 @@ def _note(record: Record, reading: _Reading, parsed: Parsed) -> None:
         reading.bad_count += 1
     elif isinstance(record, Remark):
         if len(reading.remarks) < _REMARKS_TOLD:
-            reading.remarks.append(f"line {record.line}: {record.text}")
+            told = f"line {record.line}: {record.text}" if record.line else record.text
+            reading.remarks.append(told)
         reading.remark_count += 1
 
 

@@ -119,7 +119,10 @@ class BadSourceRecord:
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """Something worth telling about a record at `line` that was read and kept all the same."""
+    """Something worth telling about a record at `line` that was read and kept all the same.
+
+    Line 0 is the file as a whole.
+    """
 
     line: int
     text: str

@@ -97,7 +97,7 @@ def read(path: Path) -> Iterator[Record]:
             others += isinstance(found, UnknownRecord)
             yield found
     if others and not count:
-        yield Remark(1, "no conversation of Claude's is in it: none has chat_messages")
+        yield Remark(0, "no conversation of Claude's is in it: none has chat_messages")
     yield from _left_out(path)
 
 
@@ -136,7 +136,7 @@ def _left_out(path: Path) -> Iterator[Record]:
     with archive.opened(path) as opened:
         for entry in opened.entries(lambda name: name.name == "memories.json"):
             if entry.file_size > _EMPTY_BYTES:
-                yield Remark(1, "memories.json is what Claude noted, no conversation; left out")
+                yield Remark(0, "memories.json is what Claude noted, no conversation; left out")
         for _ in opened.entries(_is_design):
             yield UnknownRecord("design chats")
 

@@ -59,7 +59,7 @@ def read(value: Json, raw_ref: str, projects: Projects) -> Iterator[Record]:
 def _turns(messages: Sequence[Json], model: str | None, raw_ref: str) -> list[Turn]:
     keys = [loose.identifier(message.get("uuid")) for message in messages]
     known = {key for key in keys if key}
-    has_links = any(message.get("parent_message_uuid") in known for message in messages)
+    has_links = any(_parent(message) in known for message in messages)
     turns: list[Turn] = []
     before: str | None = None
     for message, key in zip(messages, keys, strict=True):
@@ -88,12 +88,16 @@ def _link(message: Json, known: set[str], before: str | None, at: Instant) -> Li
 
     So that nothing disappears from the path because a link is missing.
     """
-    parent, time = message.get("parent_message_uuid"), float(at[0] or 0)
-    if isinstance(parent, str) and parent in known:
+    parent, time = _parent(message), float(at[0] or 0)
+    if parent in known:
         return Link(parent, at=time)
-    if isinstance(parent, str) and parent.startswith(_NO_PARENT):
+    if parent is not None and parent.startswith(_NO_PARENT):
         return Link(at=time, is_root=True)
     return Link(before, at=time)
+
+
+def _parent(message: Json) -> str | None:
+    return loose.text(message, "parent_message_uuid")
 
 
 def _filed(value: Json, projects: Projects) -> tuple[str | None, str | None]:
