@@ -10,6 +10,7 @@ from app.cli.arguments import DONE, FAILED, PARTIAL, place
 from app.cli.output import Output
 from app.cli.store_access import writing
 from core.errors import SourceError
+from core.sources.kinds import KINDS
 from core.types import FileReport, ImportReport, Progress
 
 _SHOWN_REASONS = 20
@@ -25,7 +26,7 @@ def add_to(commands: Any, shared: argparse.ArgumentParser) -> None:
         "an interrupted import goes on where it stopped.",
     )
     parser.add_argument("paths", metavar="PATH", nargs="*", type=place)
-    parser.add_argument("--kind", metavar="K", help="hermes, claude-code, codex, chatgpt or jsonl")
+    parser.add_argument("--kind", metavar="K", help=f"read it as {', '.join(KINDS)}")
     parser.add_argument(
         "--watch",
         action="store_true",

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from core.sources import codex, detect, unread
 from core.sources.ingest_plan import make_plan
+from core.sources.kinds import KINDS as KINDS_TOLD
 from tests.unit.sources.expected import SAMPLES
 
 FILES = sorted(path for path in SAMPLES.rglob("*") if path.is_file())
@@ -103,6 +104,11 @@ def test_every_sample_is_read_as_what_it_is_or_left_with_a_reason():
     assert [r for r in plan.reports if r.outcome == "failed" or not r.reason] == []
     met = {str(unit.path) for unit in plan.units} | {report.path for report in plan.reports}
     assert [path for path in FILES if str(path) not in met] == []
+
+
+def test_help_texts_name_every_kind():
+    assert set(detect.READERS) <= set(KINDS_TOLD)
+    assert sorted(KINDS_TOLD) == list(KINDS_TOLD)
 
 
 def test_every_program_that_is_not_read_has_samples():
