@@ -350,7 +350,8 @@ class SearchResult:
     """An answer with its path: what answered, why, over how much, and whether it is whole.
 
     `inside_words` counts further messages that hold the words inside longer ones only; None
-    where that is not offered or could not be counted in time.
+    where that is not offered or could not be counted in time. `legacy_complete` is false while
+    a snapshot is being moved in, so that what is not found may be still outside.
     """
 
     query: str
@@ -372,6 +373,7 @@ class SearchResult:
     steps: tuple[SearchStep, ...] = ()
     next: str | None = None
     inside_words: int | None = None
+    legacy_complete: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -475,7 +477,7 @@ class RecallAnswer:
     `search` is the search behind a discovery (its hits are in `results`), else None.
     `left_out` counts lineages found but not shown, by reason: current_lineage, excluded,
     hidden_kind, beyond_limit. `warnings` are sentences: an anchor found in a descendant,
-    a cut list. `hint` says what to try when nothing was found.
+    a cut list. `hint` says what to try when nothing was found. `legacy_complete` as in a search.
     """
 
     mode: RecallMode
@@ -488,6 +490,7 @@ class RecallAnswer:
     left_out: Mapping[str, int] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     hint: str = ""
+    legacy_complete: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -137,6 +137,7 @@ def search_document(result: SearchResult) -> Document:
         "reason": result.reason,
         **_totals_of(result),
         "index_status": {name: index_document(s) for name, s in result.index_status.items()},
+        "legacy_import": {"complete": result.legacy_complete},
         "steps": [_step_document(step) for step in result.steps],
         "hits": [hit_document(hit) for hit in result.hits],
         "title_matches": [
@@ -145,9 +146,7 @@ def search_document(result: SearchResult) -> Document:
     }
 
 
-def recall_document(
-    request: RecallRequest, answer: RecallAnswer, *, is_read_whole: bool
-) -> Document:
+def recall_document(request: RecallRequest, answer: RecallAnswer) -> Document:
     """Return the answer of `recall` and of the tool `session_search`.
 
     The keys of the search behind it are there in every mode; where nothing was searched,
@@ -162,7 +161,7 @@ def recall_document(
         "reason": answer.reason,
         **(_totals_of(found) if found else _NO_TOTALS),
         "index_status": {name: index_document(s) for name, s in answer.index_status.items()},
-        "legacy_import": {"complete": is_read_whole},
+        "legacy_import": {"complete": answer.legacy_complete},
         "left_out": dict(answer.left_out),
         "warnings": list(answer.warnings),
         "hint": answer.hint,

@@ -39,7 +39,6 @@ from app.cli.output import json_text
 from core.errors import QueryError, SchemaTooNewError, StoreError
 from core.history.messages import message_by_ref, message_text
 from core.history.sessions import session_by_ref
-from core.history.sources import is_read_whole
 from core.index import tokenizer
 from core.recall.link import place_of
 from core.recall.recall import recall
@@ -107,7 +106,7 @@ def session_search(db: apsw.Connection, given: Arguments) -> str:
     now_ms = time.time_ns() // 1_000_000 if cursor is None else cursor.now_ms
     request = recall_request(asked, now_ms)
     found = recall(db, request)
-    answer = bounded(recall_document(request, found, is_read_whole=is_read_whole(db)))
+    answer = bounded(recall_document(request, found))
     answer_digest = digest(answer["results"])
     if cursor is not None and cursor.answer != answer_digest:
         raise QueryError("the store has changed, and so has the answer: ask without the cursor")

@@ -64,15 +64,13 @@ def add_to(commands: Any, shared: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, output: Output) -> int:
     """Recall and print; 3 when the deadline left the answer partial."""
-    from core.history.sources import is_read_whole
     from core.recall.recall import recall
 
     request = _request(args)
     with reading(args) as db:
         answer = recall(db, request)
-        read_whole = is_read_whole(db)
     if output.as_json:
-        output.document(recall_document(request, answer, is_read_whole=read_whole))
+        output.document(recall_document(request, answer))
     else:
         _print(answer, _marker(answer), output)
     return DONE if answer.complete else PARTIAL

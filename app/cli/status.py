@@ -22,6 +22,7 @@ def add_to(commands: Any, shared: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, output: Output) -> int:
     """Print what the store holds and how complete its indexes are."""
+    from core.history import legacy_imports
     from core.index.health import last_checks, status
     from core.store import holders
     from core.upkeep.schedule import jobs
@@ -31,7 +32,12 @@ def run(args: argparse.Namespace, output: Output) -> int:
         found = status(db, store_path(args))
         scheduled = jobs(db)
         found_sizes = sizes(db) if output.as_json else sizes_at_once(db)
-        told = Told(found_sizes, last_checks(db), holders.open_elsewhere(store_path(args)))
+        told = Told(
+            found_sizes,
+            last_checks(db),
+            holders.open_elsewhere(store_path(args)),
+            legacy_imports.is_complete(db),
+        )
     if output.as_json:
         output.document(as_json(found, scheduled) | told.as_json())
     else:
@@ -43,11 +49,15 @@ def run(args: argparse.Namespace, output: Output) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What status tells of a store's health: its bytes, its last checks, who has it open."""
+    """What status tells beside the store itself: bytes, checks, who has it open, what is pending.
+
+    `legacy_complete` is false while a snapshot is being moved in.
+    """
 
     sizes: StoreSizes
     checks: Mapping[str, Finding]
     open_elsewhere: tuple[OpenElsewhere, ...]
+    legacy_complete: bool
 
     def as_json(self) -> dict[str, Any]:
         """Return it in the shape of the command-line contract."""
@@ -55,6 +65,7 @@ class Told:
             "sizes": asdict(self.sizes),
             "checks": {name: asdict(found) for name, found in self.checks.items()},
             "open_elsewhere": [asdict(each) for each in self.open_elsewhere],
+            "legacy_import": {"complete": self.legacy_complete},
         }
 
 
@@ -158,6 +169,8 @@ def _print_health(told: Told, output: Output) -> None:
     for other in told.open_elsewhere:
         does = "reads and writes" if other.writes else "reads"
         output.line(f"Open in              {other.program}, process {other.pid}: {does}")
+    if not told.legacy_complete:
+        output.line("Old history          not moved in completely: run import again")
 
 
 def _print_jobs(scheduled: tuple[Job, ...], output: Output) -> None:

@@ -155,6 +155,8 @@ def result_facts(result: SearchResult, shown: Shown) -> tuple[Fact, ...]:
     if missing:
         words = ", ".join(each.words for each in missing)
         facts.append(Fact(tr("not searched: %1").replace("%1", words), gives_way=True))
+    if not result.legacy_complete:
+        facts.append(Fact(tr("old history is not moved in completely"), gives_way=True, ink="warn"))
     return (*facts, *_links(result, shown), Fact(tr("Why?"), link=WHY))
 
 

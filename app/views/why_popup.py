@@ -46,6 +46,8 @@ class WhyPopup(QFrame):
             tr("Not searched"),
             "\n".join(each.words for each in missing) or tr("Nothing was left out."),
         )
+        if not result.legacy_complete:
+            self._paragraph(tr("Old history"), _pending())
         self._paragraph(tr("Order"), _order(result, request))
         self._paragraph(
             tr("Indexes"),
@@ -87,6 +89,13 @@ def _partial(request: SearchRequest) -> str:
         "The search was stopped after %1. What is shown was found until then; there may be more."
     )
     return words.replace("%1", formatting.elapsed(request.deadline_s * 1000))
+
+
+def _pending() -> str:
+    return tr(
+        "A snapshot of older conversations is still being moved in. What is not found may be in"
+        " it: import its source again, which goes on where it stopped."
+    )
 
 
 def _order(result: SearchResult, request: SearchRequest) -> str:

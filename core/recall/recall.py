@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import apsw
 
+from core.history import legacy_imports
 from core.recall.asked import Asked, asked
 from core.recall.browse import Browsing
 from core.recall.discover import discover
@@ -56,6 +57,7 @@ def _recall(db: apsw.Connection, request: RecallRequest) -> RecallAnswer:
         answer,
         elapsed_ms=(time.perf_counter() - began) * 1000,
         warnings=(*wanted.warnings, *answer.warnings),
+        legacy_complete=legacy_imports.is_complete(db),
     )
 
 

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import apsw
 
+from core.history import legacy_imports
 from core.search import coverage
 from core.search.attempts import Attempt, Attempts
 from core.search.census import counted, left_out, searched, tool_rows
@@ -63,8 +64,10 @@ def search(db: apsw.Connection, request: SearchRequest, walk: Walk | None = None
         NotFoundError: a session it names is not in the store.
     """
     if walk is not None:
-        return _search(db, request, walk)
-    return damage.answered(db, lambda: _search(db, request, None))
+        found = _search(db, request, walk)
+    else:
+        found = damage.answered(db, lambda: _search(db, request, None))
+    return replace(found, legacy_complete=legacy_imports.is_complete(db))
 
 
 def _search(db: apsw.Connection, request: SearchRequest, walk: Walk | None) -> SearchResult:

@@ -1,0 +1,74 @@
+"""Snapshots that are moved in once: page by page, each with how far it is, and then never again.
+
+A reader with `read_from` and `is_legacy` has such files. A page is stored together with its
+`LegacyCursor`, so whatever ends an import, the next one goes on behind the last page that is
+stored. When a file is complete it is not opened any more, not even to see whose it is.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import apsw
+
+from core.history import legacy_imports, sources
+from core.history.legacy_imports import LegacyState
+from core.history.sources import FileReading
+from core.sources.detect import Reader
+from core.sources.files import FileStamp
+from core.sources.records import LegacyCursor, Record, SourceIdentity
+
+MOVED_IN = "its history was moved in completely; --again reads it once more"
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The end of a page of one file: the rows up to `cursor` are in the same batch or before."""
+
+    source: SourceIdentity
+    root: str
+    reader: Reader
+    path: str
+    stamp: FileStamp
+    at: LegacyCursor
+
+
+def is_moved_in(state: LegacyState | None) -> bool:
+    """Whether a file is left alone from now on."""
+    return state is not None and state.complete
+
+
+def start(path: Path, reader: Reader, state: LegacyState | None, *, again: bool) -> int | None:
+    """Return behind which row a file is read on, None where it is read like any other.
+
+    Opens the file for a glimpse, so a complete one must not come here unless it is read again.
+    """
+    is_legacy = getattr(reader, "is_legacy", None)
+    if is_legacy is None or not is_legacy(path):
+        return None
+    return 0 if again or state is None else state.cursor
+
+
+def records(path: Path, reader: Reader, cursor: int) -> Iterator[Record]:
+    """Yield what a snapshot holds behind a row."""
+    yield from getattr(reader, "read_from")(path, cursor)  # noqa: B009
+
+
+def store(db: apsw.Connection, source_id: int, page: Page) -> None:
+    """Note in the caller's transaction, which stores the page, how far the file is."""
+    stamp = page.stamp
+    sources.save_file(
+        db,
+        source_id,
+        FileReading(
+            path=page.path,
+            device=stamp.device,
+            inode=stamp.inode,
+            size=stamp.size,
+            mtime_ns=stamp.mtime_ns,
+            reader_version=page.reader.READER_VERSION,
+            state="reading",
+            offset=page.at.cursor,
+        ),
+    )
+    legacy_imports.advance(db, source_id, page.path, page.at.cursor, complete=page.at.complete)
