@@ -40,7 +40,7 @@ def said_by(message: Json) -> Said:
 
 def _read_block(block: Json, said: Said) -> bool:
     """Read a block; false where its type is not known, which is counted."""
-    kind = block.get("type")
+    kind = loose.text(block, "type")
     if kind == "text":
         said.add_text(block.get("text"))
     elif kind == "thinking":
@@ -59,7 +59,7 @@ def _read_block(block: Json, said: Said) -> bool:
     elif kind in ("image", "document", "file"):
         _read_media(block, said)
     elif kind not in _SKIPPED:
-        said.note(f"block {kind}" if isinstance(kind, str) else "block")
+        said.note(f"block {kind}" if kind else "block")
         return False
     return True
 
