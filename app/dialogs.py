@@ -4,11 +4,13 @@ A nested loop inside a coroutine leaves the other tasks of the loop suspended fo
 """
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from PySide6.QtCore import QDate, QObject
+from PySide6.QtCore import QDate, QObject, Qt
 from PySide6.QtWidgets import (
+    QComboBox,
     QDateEdit,
     QDialog,
     QDialogButtonBox,
@@ -18,9 +20,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.views.parts import Text
+from app.views.parts import Link, Text
 
 _SHEET_WIDTH = 460
+_PROJECT_CHARS = 200  # as the store takes
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +89,40 @@ class Dialogs(QObject):
             return None
         days = sorted((edit.date() for edit in edits), key=QDate.toJulianDay)
         return days[0], days[1]
+
+    async def choose_project(self, now: str, known: Sequence[str]) -> str | None:
+        """Return the name of a project, known or typed; '' for the source's own, None for no."""
+        dialog = QDialog(self._parent)
+        dialog.setWindowTitle(self.tr("Move to a project"))
+        field = QComboBox(editable=True)
+        field.addItems(list(known))
+        field.setCurrentText(now)
+        field.setMinimumWidth(_SHEET_WIDTH)
+        field.setMaxVisibleItems(12)
+        field.setAccessibleName(self.tr("Project"))
+        line = field.lineEdit()
+        line.setMaxLength(_PROJECT_CHARS)
+        line.setPlaceholderText(self.tr("the project of its source"))
+        line.selectAll()
+        back = Link(self.tr("Back to the project of its source"))
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
+        move = buttons.addButton(self.tr("Move"), QDialogButtonBox.ButtonRole.AcceptRole)
+        move.setDefault(True)
+        buttons.accepted.connect(dialog.accept)
+        buttons.rejected.connect(dialog.reject)
+        back.clicked.connect(line.clear)
+        back.clicked.connect(dialog.accept)
+        column = QVBoxLayout(dialog)
+        column.setContentsMargins(24, 20, 24, 16)
+        column.setSpacing(8)
+        column.addWidget(Text(self.tr("Move to a project"), "head"))
+        column.addWidget(Text(self.tr("Choose one, or type a new name."), ink="text2"))
+        column.addWidget(field)
+        column.addWidget(back, 0, Qt.AlignmentFlag.AlignLeft)
+        column.addSpacing(8)
+        column.addWidget(buttons)
+        field.setFocus()
+        return field.currentText() if await opened(dialog) else None
 
     async def confirm(self, question: Question) -> bool:
         """Return whether the user wants it done; Esc and Cancel, which has the focus, say no."""

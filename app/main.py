@@ -120,7 +120,7 @@ class Program(QObject):
         lists = (self.sessions, self.navigation, self.context, self.undoing, tasks)
         self.trash = TrashController(store, window, *lists)
         open_one = (self.sessions, self.context, self.trash, self.undoing, tasks)
-        self.keeping = KeepingController(store, window, *open_one)
+        self.keeping = KeepingController(store, window, *open_one, self.dialogs)
         self.imports = ImportController(store, window, self.dialogs, tasks)
         self.status = StatusController(store, window, tasks)
         self.backfill = BackfillController(store, window, tasks)

@@ -49,6 +49,16 @@ class ToolStatus(StrEnum):
     UNKNOWN = "unknown"
 
 
+class PlanStatus(StrEnum):
+    """How far a step of a plan is."""
+
+    PENDING = "pending"
+    IN_PROGRESS = "in_progress"
+    COMPLETED = "completed"
+    BLOCKED = "blocked"
+    CANCELLED = "cancelled"
+
+
 class SessionKind(StrEnum):
     """What started a session."""
 
@@ -121,6 +131,14 @@ class ToolCall:
 
 
 @dataclass(frozen=True, slots=True)
+class PlanStep:
+    """One step of a plan that a model made, as the call tells it."""
+
+    text: str
+    status: PlanStatus
+
+
+@dataclass(frozen=True, slots=True)
 class Session:
     """A session as lists and headers show it.
 
@@ -156,12 +174,13 @@ class Session:
     channel: str | None = None
     gone_at_ms: int | None = None
     own_project: str | None = None
+    told_project: str | None = None
 
     @property
     def project(self) -> str:
-        """Where the user moved the session, else the last part of where it ran, or ''."""
-        if self.own_project:
-            return self.own_project
+        """Where the user moved the session, else its source filed it, else where it ran, or ''."""
+        if filed := self.own_project or self.told_project:
+            return filed
         place = (self.git_repo_root or self.cwd or "").rstrip("/\\")
         return place.replace("\\", "/").rsplit("/", 1)[-1]
 
@@ -241,6 +260,7 @@ class SessionFilter:
 
     sources: tuple[str, ...] = ()
     projects: tuple[str, ...] = ()
+    channels: tuple[str, ...] = ()
     text: str = ""
     since_ms: int | None = None
     until_ms: int | None = None

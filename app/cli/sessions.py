@@ -150,10 +150,10 @@ def run_pin(args: argparse.Namespace, output: Output) -> int:
     from app.cli.trash import print_operation
     from core.history.sessions import session_by_ref
     from core.store.connection import transaction
-    from core.upkeep import pinning
+    from core.upkeep import lifecycle
 
     with writing(args) as db, transaction(db):
         rows = [session_by_ref(db, ref).id for ref in args.session]
-        done = pinning.pin(db, rows, args.pinned, "command")
+        done = lifecycle.pin(db, rows, args.pinned, "command")
     print_operation(done, output)
     return DONE

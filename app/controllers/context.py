@@ -1,7 +1,5 @@
 """Opens a conversation around a hit or from its start, reads on in it, finds in it."""
 
-import time
-from dataclasses import replace
 from functools import partial
 
 from PySide6.QtCore import QObject, Signal
@@ -169,13 +167,11 @@ class ContextController(QObject):
         after = self._transcript.numbered(message.number + 1)
         return after or self._transcript.numbered(message.number - 1)
 
-    def note_pinned(self, session_id: int, *, pinned: bool) -> None:
-        """Let the header say whether the open session is pinned, now that it was changed."""
-        session = self._opened.session
-        if session is not None and session.id == session_id:
-            at_ms = time.time_ns() // 1_000_000 if pinned else None
-            self._opened.session = replace(session, pinned_at_ms=at_ms)
-            self._pane.header.show_pinned(pinned)
+    def note_session(self, session: Session) -> None:
+        """Show what is known of the open session by now; its text stays as it is."""
+        if self._opened.session is not None and self._opened.session.id == session.id:
+            self._opened.session = self._clips.session = session
+            self._show_places()
 
     def read_again(self, message_id: int | None) -> None:
         """Read the open session anew around a message, which keeps its place on the screen."""

@@ -75,8 +75,13 @@ SPECS = (
     Spec("opening", _SESSION, QT_TRANSLATE_NOOP("actions", "&Opening"), ("Ctrl+Home",)),
     Spec("resolution", _SESSION, QT_TRANSLATE_NOOP("actions", "&Resolution"), ("Ctrl+End",)),
     Spec(SEPARATOR, _SESSION, ""),
+    Spec("rename", _SESSION, QT_TRANSLATE_NOOP("actions", "Re&name"), ("F2",)),
     Spec("pin", _SESSION, QT_TRANSLATE_NOOP("actions", "P&in or unpin"), ("Ctrl+D",)),
     Spec("archive", _SESSION, QT_TRANSLATE_NOOP("actions", "&Archive or unarchive")),
+    Spec("move", _SESSION, QT_TRANSLATE_NOOP("actions", "Move to a pro&ject…")),
+    Spec(SEPARATOR, _SESSION, ""),
+    Spec("reset", _SESSION, QT_TRANSLATE_NOOP("actions", "Re&set: begin anew below")),
+    Spec("clear", _SESSION, QT_TRANSLATE_NOOP("actions", "&Clear: messages to the trash")),
     Spec(SEPARATOR, _SESSION, ""),
     Spec("trash", _SESSION, QT_TRANSLATE_NOOP("actions", "Move to the &trash"), ("Delete",)),
     Spec(

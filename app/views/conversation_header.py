@@ -12,6 +12,7 @@ from app import formatting, theme
 from app.models.sessions import source_icon, source_name
 from app.text_ranges import one_line, visible
 from app.views.parts import Dot, ElidedText, Icon, IconButton, Link, Text, YieldingText
+from app.views.title_editor import TitleEditor
 from core.types import Session
 
 HEIGHT = 64
@@ -103,18 +104,23 @@ class ConversationHeader(QFrame):
         link_asked: the link of the open message or session is wanted on the clipboard.
         export_asked: the session is wanted as a file.
         previous_asked, next_asked: the match before or after the current one is wanted.
+        title_entered: another title was typed; carries the session's row id and the text.
     """
 
     session_asked = Signal(int)
     link_asked = Signal()
     previous_asked = Signal()
     next_asked = Signal()
+    title_entered = Signal(int, str)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("conversationheader")
         self.setFixedHeight(HEIGHT)
         self.title = _Title()
+        self.title_editor = TitleEditor()
+        self.title_editor.entered.connect(self.title_entered)
+        self.title_editor.left.connect(self.title.show)
         self.place = MatchCount()
         self.previous = IconButton("chevron-up", self.tr("Previous match"))
         self.next = IconButton("chevron-down", self.tr("Next match"))
@@ -143,6 +149,7 @@ class ConversationHeader(QFrame):
         first = QHBoxLayout()
         first.setSpacing(0)
         first.addWidget(self.title, 1)
+        first.addWidget(self.title_editor, 1)
         first.addSpacing(8)
         first.addWidget(self.pin)
         first.addSpacing(16)
@@ -183,11 +190,19 @@ class ConversationHeader(QFrame):
     def show_session(self, state: HeaderState) -> None:
         """Show a session's title, facts and lineage."""
         session = state.session
+        self.title_editor.leave()
         title = visible(session.title) or self.tr("Untitled")
         self.title.setText(title)
         self.title.setAccessibleName(title)
         self._source.show_icon(source_icon(session.source), "text3")
-        names = (source_name(session.source), session.project, session.model or "")
+        names = (
+            source_name(session.source),
+            session.channel or "",
+            session.project,
+            session.model or "",
+            self.tr("gone at the source") if session.gone_at_ms is not None else "",
+            self.tr("archived") if session.archived_at_ms is not None else "",
+        )
         self._facts.setText(" · ".join(one_line(each) for each in names if each))
         self._when.setText(self._times(session))
         self._count.setText(self._counts(session, state.prompts))
@@ -202,6 +217,11 @@ class ConversationHeader(QFrame):
         self.copy_link.setEnabled(True)
         self.show_pinned(session.pinned_at_ms is not None)
         self._share_room()
+
+    def edit_title(self, session: Session) -> None:
+        """Let the title be typed where it stands."""
+        self.title.hide()
+        self.title_editor.edit(session)
 
     def show_pinned(self, pinned: bool) -> None:
         """Show whether the session is pinned."""

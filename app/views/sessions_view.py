@@ -8,6 +8,7 @@ from app.models.sessions import SessionsModel
 from app.views import painting
 from app.views.row_list import RowList
 from app.views.session_delegate import GUTTER, SessionDelegate
+from app.views.title_editor import TitleEditor
 from core.types import Session
 
 
@@ -16,9 +17,11 @@ class SessionsView(RowList):
 
     Signals:
         session_opened: a session was chosen; carries its row id in the store.
+        title_entered: a title was typed in its row; carries the session's row id and the text.
     """
 
     session_opened = Signal(int)
+    title_entered = Signal(int, str)
 
     def __init__(self, model: SessionsModel, parent: QWidget | None = None) -> None:
         super().__init__(self.tr("Conversations"), parent)
@@ -26,6 +29,9 @@ class SessionsView(RowList):
         self._kept: tuple[int, int] | None = None
         self._kept_choice: set[int] = set()
         self.menu_actions: tuple[QAction, ...] = ()
+        self.title_editor = TitleEditor(self.viewport())
+        self.title_editor.entered.connect(self.title_entered)
+        self.title_editor.left.connect(self.setFocus)
         self.setModel(model)
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setItemDelegate(SessionDelegate(self))
@@ -63,12 +69,30 @@ class SessionsView(RowList):
             self.select_row(row)
         return row >= 0
 
+    def edit_title(self, session: Session) -> bool:
+        """Let the title of a session be typed in its row; False where no row is shown for it."""
+        row = self._model.row_of(session.id)
+        if row < 0 or not self.isVisible():
+            return False
+        self.scrollTo(self._model.index(row))
+        rect = self.visualRect(self._model.index(row))
+        high = self.title_editor.sizeHint().height()
+        self.title_editor.setGeometry(
+            rect.left() + GUTTER - 6,
+            rect.top() + (rect.height() - high) // 2,
+            rect.width() - GUTTER - painting.SIDE + 6,
+            high,
+        )
+        self.title_editor.edit(session)
+        return True
+
     def _on_row_opened(self, index: QModelIndex) -> None:
         session = self._model.session(index.row())
         if session is not None:
             self.session_opened.emit(session.id)
 
     def _keep_place(self) -> None:
+        self.title_editor.leave()
         session = self.current_session()
         self._kept_choice = {each.id for each in self.chosen_sessions()}
         self._kept = None
@@ -113,5 +137,6 @@ class SessionsView(RowList):
 
     def scrollContentsBy(self, dx: int, dy: int) -> None:
         super().scrollContentsBy(dx, dy)
+        self.title_editor.leave()
         # The day sticks to the top: what was scrolled there has to be painted again.
         self.viewport().update(QRect(0, 0, GUTTER, 3 * painting.ROW + abs(dy)))

@@ -90,7 +90,9 @@ def _append_distinct(
         same = next((e for e in found if e.content_hash == message.content_hash), None)
         shown = next((e for e in found if e.is_shown_here and e is not same), None)
         is_placed = shown is not None or (same is not None and same.seq is not None)
-        if is_placed and snapshots.is_outdated(message, changed_at_ms):
+        if not is_placed and any(e.is_cleared for e in found):
+            counts.unchanged += 1
+        elif is_placed and snapshots.is_outdated(message, changed_at_ms):
             if shown and not (same or snapshots.is_beginning(db, message, shown)):
                 message.state, message.seq = MessageState.SUPERSEDED, shown.seq
                 fresh.append(message)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from core.history import tombstones
+from core.history import cleared, tombstones
 
 BEING_DELETED = -1
 """`sessions.trashed_by` of a session that is gone for everybody, but has rows left to delete."""
@@ -82,6 +82,7 @@ def delete_sessions(db: apsw.Connection, session_ids: Collection[int], key: byte
     ).fetchall()
     messages = [message for (message,) in held]
     db.execute(f"DELETE FROM message_placements WHERE session_id {_AMONG}", (chosen,))
+    cleared.forget(db, chosen)
     deleted = _release(db, messages)
     _delete_empty(db, chosen)
     return deleted
@@ -97,7 +98,9 @@ def begin(db: apsw.Connection, session_id: int, key: bytes) -> None:
     db.execute(
         "UPDATE sessions SET trashed_at_ms = coalesce(trashed_at_ms, 0), trashed_by = ?,"
         " native_id = ?, parent_native_id = NULL, title = '', search_title = NULL, cwd = NULL,"
-        " git_repo_root = NULL, git_branch = NULL, metadata = NULL, end_reason = NULL"
+        " git_repo_root = NULL, git_branch = NULL, metadata = NULL, end_reason = NULL,"
+        " told_title = NULL, former_title = NULL, own_project = NULL, told_project = NULL,"
+        " channel = NULL"
         " WHERE id = ?",
         (BEING_DELETED, f"deleted {secrets.token_hex(16)}", session_id),
     )
@@ -141,6 +144,7 @@ def go_on(db: apsw.Connection, session_id: int, most: int, limit: int) -> Part:
         "DELETE FROM message_placements WHERE session_id = ? AND seq = ? AND message_id = ?",
         [(session_id, seq, message) for message, seq in held],
     )
+    cleared.forget(db, _listed([session_id]))
     deleted = _release(db, [message for message, _ in held])
     if is_gone:
         _delete_empty(db, _listed([session_id]))
@@ -164,6 +168,7 @@ def delete_messages(db: apsw.Connection, message_ids: Collection[int], key: byte
     """
     chosen = _listed(message_ids)
     tombstones.bury_messages(db, key, message_ids)
+    cleared.forget_messages(db, chosen)
     places: list[Any] = db.execute(
         "SELECT DISTINCT l.session_id, l.message_id FROM json_each(?) AS j"
         " CROSS JOIN messages AS m ON m.id = j.value"
@@ -177,8 +182,18 @@ def delete_messages(db: apsw.Connection, message_ids: Collection[int], key: byte
     return _release(db, {message for _, message in places} | set(message_ids))
 
 
+def delete_places(db: apsw.Connection, places: Collection[tuple[int, int]]) -> Deleted:
+    """Delete places of bodies, as (session, message), in the caller's transaction.
+
+    Within `own_key_checks`. A body that no session shows any more goes with its last place.
+    """
+    db.executemany("DELETE FROM message_placements WHERE session_id = ? AND message_id = ?", places)
+    return _release(db, {message for _, message in places})
+
+
 def _release(db: apsw.Connection, message_ids: Collection[int]) -> Deleted:
     """Delete those of the bodies that no session shows; hand the others to one that does."""
+    cleared.keep_for_the_trash(db, message_ids)
     listed = _listed(message_ids)
     unseen: list[Any] = db.execute(
         "SELECT value FROM json_each(?) WHERE NOT EXISTS"

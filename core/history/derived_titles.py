@@ -12,11 +12,13 @@ from core.types import Origin, Role
 
 _PROMPTS_TRIED = 20  # blank ones give no title
 
+# Of a renamed session, the title that it would have again without its user's.
+_OWN = "CASE WHEN s.renamed_at_ms IS NULL THEN s.{0} ELSE s.told_{0} END"
 _TITLED = (
-    "SELECT s.id, s.title FROM message_placements AS p CROSS JOIN sessions AS s"
-    " ON s.id = p.session_id WHERE p.message_id = ? AND s.title_source = 'derived'"
-    " AND s.renamed_at_ms IS NULL"
+    f"SELECT s.id, {_OWN.format('title')} FROM message_placements AS p CROSS JOIN sessions AS s"
+    f" ON s.id = p.session_id WHERE p.message_id = ? AND {_OWN.format('title_source')} = 'derived'"
 )
+_IS_DERIVED = f"SELECT {_OWN.format('title_source')} = 'derived' FROM sessions AS s WHERE s.id = ?"
 _PROMPTS = (
     "SELECT m.id, m.content FROM message_placements AS p"
     " CROSS JOIN message_keys AS k ON k.id = p.message_id"
@@ -50,6 +52,12 @@ def show(db: apsw.Connection, message_id: int) -> None:
             _write(db, session_id, title)
 
 
+def fill(db: apsw.Connection, session_id: int) -> None:
+    """Give a session its title anew, if that is one made from what was said first."""
+    if db.execute(_IS_DERIVED, (session_id,)).get:
+        _write(db, session_id, _first(db, session_id)[1])
+
+
 def _titled(db: apsw.Connection, message_id: int) -> list[Any]:
     return db.execute(_TITLED, (message_id,)).fetchall()
 
@@ -66,6 +74,9 @@ def _first(db: apsw.Connection, session_id: int) -> tuple[int | None, str]:
 def _write(db: apsw.Connection, session_id: int, title: str) -> None:
     searchable = project(title)
     db.execute(
-        "UPDATE sessions SET title = ?, search_title = ? WHERE id = ?",
+        "UPDATE sessions SET"
+        " title = CASE WHEN renamed_at_ms IS NULL THEN ?1 ELSE title END,"
+        " search_title = CASE WHEN renamed_at_ms IS NULL THEN ?2 ELSE search_title END,"
+        " told_title = CASE WHEN renamed_at_ms IS NOT NULL THEN ?1 END WHERE id = ?3",
         (title, None if searchable == title else searchable, session_id),
     )

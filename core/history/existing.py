@@ -12,7 +12,10 @@ from core.types import MessageState, Origin, Role
 
 @dataclass(frozen=True, slots=True)
 class Existing:
-    """A stored body with the uid of an incoming one; `seq` is its place in that session."""
+    """A stored body with the uid of an incoming one; `seq` is its place in that session.
+
+    `is_cleared` tells that the user cleared it from there, and that other sessions show it.
+    """
 
     id: int
     content_hash: bytes
@@ -28,6 +31,7 @@ class Existing:
     usage: str | None
     tool_calls: str | None
     seq: int | None
+    is_cleared: bool = False
 
     @property
     def is_shown_here(self) -> bool:
@@ -44,10 +48,11 @@ _FIND = """
 WITH probes(session_id, uid, has_calls) AS (VALUES {probes})
 SELECT p.session_id, p.uid, m.state, m.id, m.content_hash, m.session_id, m.role, m.origin,
   m.tool_status, m.tool_call_id, m.model, m.created_at_ms, m.time_quality, m.usage,
-  CASE WHEN p.has_calls THEN m.tool_calls END, l.seq
+  CASE WHEN p.has_calls THEN m.tool_calls END, l.seq, c.message_id IS NOT NULL
 FROM probes AS p
 CROSS JOIN messages AS m INDEXED BY sqlite_autoindex_messages_1 ON m.source_id = ? AND m.uid = p.uid
 LEFT JOIN message_placements AS l ON l.message_id = m.id AND l.session_id = p.session_id
+LEFT JOIN cleared_places AS c ON c.message_id = m.id AND c.session_id = p.session_id
 ORDER BY m.id
 """
 

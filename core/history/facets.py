@@ -1,17 +1,27 @@
 """What a list of sessions can be narrowed to: the sources and projects there really are."""
 
-from collections import Counter
-from collections.abc import Iterable
-
 import apsw
 
-# A project is the last part of the repository, else of the folder, a session ran in.
-_PLACES = """
-SELECT coalesce(nullif(git_repo_root, ''), cwd) AS place, count(*)
+from core.store.migrations import schema_version
+
+# A project is where the user moved a session, else the last part of where it ran.
+_PROJECTS = """
+SELECT project, count(*)
 FROM sessions
-WHERE trashed_at_ms IS NULL AND place <> ''
-GROUP BY place
+WHERE trashed_at_ms IS NULL AND project <> ''
+GROUP BY project
+ORDER BY count(*) DESC, project
 """
+
+_CHANNELS = """
+SELECT channel, count(*)
+FROM sessions
+WHERE trashed_at_ms IS NULL AND channel <> ''
+GROUP BY channel
+ORDER BY count(*) DESC, channel
+"""
+
+_CHANNELS_SINCE = 5
 
 _SOURCES = """
 SELECT sources.kind, count(*)
@@ -25,15 +35,19 @@ ORDER BY count(*) DESC, sources.kind
 def projects(db: apsw.Connection) -> tuple[tuple[str, int], ...]:
     """Return every project with its number of sessions, the largest first.
 
-    Costs one pass over `sessions`.
+    Costs one pass over the index of projects.
     """
-    rows: Iterable[tuple[str, int]] = db.execute(_PLACES)
-    counts: Counter[str] = Counter()
-    for place, count in rows:
-        name = place.rstrip("/\\").replace("\\", "/").rsplit("/", 1)[-1]
-        if name:
-            counts[name] += count
-    return tuple(sorted(counts.items(), key=lambda each: (-each[1], each[0])))
+    return tuple((str(name), int(count)) for name, count in db.execute(_PROJECTS))
+
+
+def channels(db: apsw.Connection) -> tuple[tuple[str, int], ...]:
+    """Return every channel that sessions were held in (`cli`, `feishu`), with their number.
+
+    Costs one pass over `sessions`. A store of an older schema that is only read tells of none.
+    """
+    if schema_version(db) < _CHANNELS_SINCE:
+        return ()
+    return tuple((str(name), int(count)) for name, count in db.execute(_CHANNELS))
 
 
 def sources(db: apsw.Connection) -> tuple[tuple[str, int], ...]:

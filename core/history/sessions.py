@@ -3,7 +3,6 @@
 import base64
 import binascii
 import json
-import time
 from collections.abc import Collection
 from typing import Any
 
@@ -11,7 +10,7 @@ import apsw
 
 from core.errors import AmbiguousError, NotFoundError, SettingError
 from core.store import damage
-from core.store.listing import LISTED_KINDS, listed_count
+from core.store.listing import LISTED_KINDS, has_something, listed_count
 from core.store.migrations import schema_version
 from core.store.places import in_projects
 from core.text import project
@@ -51,7 +50,7 @@ _COLUMNS = (
     " s.reset_cutoff_seq"
 )
 _LATER_SCHEMA = 5
-_LATER_COLUMNS = ("s.channel", "s.gone_at_ms", "s.own_project")
+_LATER_COLUMNS = ("s.channel", "s.gone_at_ms", "s.own_project", "s.told_project")
 _FROM = "FROM sessions AS s JOIN sources AS r ON r.id = s.source_id"
 
 
@@ -73,7 +72,7 @@ def list_sessions(
 
 def _page(db: apsw.Connection, wanted: SessionFilter, limit: int, after: str | None) -> SessionPage:
     column, index = _ORDERS[wanted.sort]
-    conditions, bindings = _conditions(wanted, has_titles=damage.titles_usable(db))
+    conditions, bindings = _conditions(db, wanted)
     # The planner does not know that 50 rows are wanted; only what has an index goes first.
     walk = "" if wanted.text or wanted.projects else f"INDEXED BY {index}"
     rows: list[tuple[Any, ...]] = []
@@ -132,37 +131,6 @@ def sessions_by_id(db: apsw.Connection, ids: Collection[int]) -> dict[int, Sessi
     return {session.id: session for session in sessions}
 
 
-def set_pinned(db: apsw.Connection, session_id: int, pinned: bool) -> None:
-    """Pin a session, or let it loose, in the caller's transaction; a pinned one never goes by age.
-
-    Raises:
-        NotFoundError: it is gone, or in the trash.
-    """
-    _mark(db, session_id, "pinned_at_ms", pinned)
-
-
-def set_archived(db: apsw.Connection, session_id: int, archived: bool) -> None:
-    """Put a session away, or bring it back, in the caller's transaction.
-
-    It comes back by itself when it goes on.
-
-    Raises:
-        NotFoundError: it is gone, or in the trash.
-    """
-    _mark(db, session_id, "archived_at_ms", archived)
-
-
-def _mark(db: apsw.Connection, session_id: int, column: str, is_set: bool) -> None:
-    """Set a time of a session to now, unless it has one, or take it away."""
-    db.execute(
-        f"UPDATE sessions SET {column} = CASE WHEN ?1 THEN coalesce({column}, ?2) END"
-        " WHERE id = ?3 AND trashed_at_ms IS NULL",
-        (is_set, time.time_ns() // 1_000_000, session_id),
-    )
-    if not db.changes():
-        raise NotFoundError("this session is no longer in the store")
-
-
 def session_by_ref(db: apsw.Connection, ref: str) -> Session:
     """Return the session named by its native id, or by `source/native_id`.
 
@@ -188,14 +156,14 @@ def _named(db: apsw.Connection, condition: str, bindings: tuple[str, ...]) -> li
     return [_session(row) for row in rows]
 
 
-def _conditions(wanted: SessionFilter, *, has_titles: bool) -> tuple[list[str], list[Any]]:
+def _conditions(db: apsw.Connection, wanted: SessionFilter) -> tuple[list[str], list[Any]]:
     """Return the filter as conditions on `s` and what they bind."""
     conditions, bindings = ["s.trashed_at_ms IS NULL"], list[Any]()
     if not wanted.include_archived:
         conditions.append("s.archived_at_ms IS NULL")
     if not wanted.include_hidden_kinds:
         kinds = ", ".join(f"'{kind}'" for kind in LISTED_KINDS)
-        conditions.append(f"s.kind IN ({kinds}) AND s.message_count > 0")
+        conditions.append(f"s.kind IN ({kinds}) AND {has_something('s', schema_version(db))}")
     if wanted.sources:
         places = ", ".join("?" * len(wanted.sources))
         conditions.append(f"s.source_id IN (SELECT id FROM sources WHERE kind IN ({places}))")
@@ -203,12 +171,17 @@ def _conditions(wanted: SessionFilter, *, has_titles: bool) -> tuple[list[str], 
     if wanted.projects:
         conditions.append(in_projects("s", len(wanted.projects)))
         bindings += wanted.projects
+    if wanted.channels:
+        has_later = schema_version(db) >= _LATER_SCHEMA
+        places = ", ".join("?" * len(wanted.channels))
+        conditions.append(f"{'s.channel' if has_later else 'NULL'} IN ({places})")
+        bindings += wanted.channels
     for bound, operator in ((wanted.since_ms, ">="), (wanted.until_ms, "<")):
         if bound is not None:
             conditions.append(f"s.last_active_at_ms {operator} ?")
             bindings.append(bound)
     if text := project(wanted.text).strip():
-        _add_title(text, conditions, bindings, has_titles=has_titles)
+        _add_title(text, conditions, bindings, has_titles=damage.titles_usable(db))
     return conditions, bindings
 
 
@@ -276,7 +249,7 @@ def _position(token: str | None, sort: str) -> tuple[int | None, int] | None:
 
 def _session(row: tuple[Any, ...]) -> Session:
     session_id, ref, source, native_id, kind, title, title_source, *told = row
-    *rest, reset_cutoff_seq, channel, gone_at_ms, own_project = told
+    *rest, reset_cutoff_seq, channel, gone_at_ms, own_project, told_project = told
     *rest, relation, archived_at_ms, pinned_at_ms, end_reason, trashed_at_ms = rest
     model, cwd, git_repo_root, git_branch, started, last_active, messages, turns, parent = rest
     return Session(
@@ -305,4 +278,5 @@ def _session(row: tuple[Any, ...]) -> Session:
         channel=channel,
         gone_at_ms=gone_at_ms,
         own_project=own_project,
+        told_project=told_project,
     )

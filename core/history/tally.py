@@ -6,6 +6,7 @@ import apsw
 
 from core.history.bodies import VISIBLE, Incoming
 from core.history.existing import Existing
+from core.store import turns
 from core.types import MessageState
 
 
@@ -49,8 +50,10 @@ class Tally:
 
         Times are the messages'; a session's own stand where they have none, and where its
         source tells when it started. An archived session is live again when a message joins
-        it that is younger than the archiving.
+        it that is younger than the archiving. Of a session that was reset, the prompts behind
+        that are counted anew.
         """
+        every = list(dict.fromkeys((*session_ids, *self._messages)))
         db.executemany(
             "UPDATE sessions SET message_count = message_count + :messages,"
             " user_turn_count = user_turn_count + :turns,"
@@ -67,6 +70,7 @@ class Tally:
                     "first": self._first_ms.get(session),
                     "last": self._last_ms.get(session),
                 }
-                for session in dict.fromkeys((*session_ids, *self._messages))
+                for session in every
             ],
         )
+        turns.recount_reset(db, every)

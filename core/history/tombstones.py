@@ -123,6 +123,28 @@ def bury_messages(db: apsw.Connection, key: bytes, message_ids: Collection[int])
     )
 
 
+def bury_cleared(db: apsw.Connection, key: bytes, before_ms: int) -> int:
+    """Note, in the caller's transaction, what was cleared before a time: it stays away for good.
+
+    Only from the sessions that were cleared: others show it on. Returns how many places.
+    """
+    rows: list[Any] = db.execute(
+        "SELECT r.kind, r.instance, s.native_id, m.uid FROM cleared_places AS c"
+        " JOIN messages AS m ON m.id = c.message_id JOIN sessions AS s ON s.id = c.session_id"
+        " JOIN sources AS r ON r.id = s.source_id WHERE c.cleared_at_ms < ?",
+        (before_ms,),
+    ).fetchall()
+    db.executemany(
+        "INSERT INTO tombstones(session_mac, message_mac) VALUES (?, ?) ON CONFLICT DO NOTHING",
+        [
+            (mac(key, kind, instance, session), mac(key, kind, instance, session, uid))
+            for kind, instance, session, uid in rows
+        ],
+    )
+    db.execute("DELETE FROM cleared_places WHERE cleared_at_ms < ?", (before_ms,))
+    return len(rows)
+
+
 def forget(db: apsw.Connection, key: bytes, session: str) -> int:
     """Let a deleted session be imported again, in the caller's transaction.
 

@@ -8,19 +8,24 @@ import apsw
 
 from core.history.bodies import clean, clean_fields
 from core.sources.records import SessionRecord
+from core.store import turns
 from core.text import project
 from core.types import TitleSource
 
 _PRECEDENCE = "(CASE {} WHEN 'user' THEN 3 WHEN 'model' THEN 2 WHEN 'derived' THEN 1 ELSE 0 END)"
-_STORED = _PRECEDENCE.format("sessions.title_source")
+_RENAMED = "sessions.renamed_at_ms IS NOT NULL"
+_STORED = _PRECEDENCE.format(
+    f"CASE WHEN {_RENAMED} THEN sessions.told_title_source ELSE sessions.title_source END"
+)
 _TOLD = _PRECEDENCE.format("excluded.title_source")
 
 # A derived title is made from the first prompt a reading meets, so the first one is the best.
 _TITLE_WINS = (
-    "sessions.renamed_at_ms IS NULL AND excluded.title <> ''"
+    "excluded.title <> ''"
     f" AND ({_TOLD} > {_STORED} OR ({_TOLD} = {_STORED} AND excluded.title_source <> 'derived'))"
 )
 _TITLE_COLUMNS = ("title", "title_source", "search_title")
+_TOLD_COLUMNS = ("title", "title_source")  # of a renamed session, as told_…
 _LASTING_COLUMNS = (
     "parent_native_id", "relation", "evidence", "model", "cwd", "git_repo_root", "git_branch",
     "started_at_ms", "updated_at_ms", "end_reason", "metadata", "channel",
@@ -28,21 +33,31 @@ _LASTING_COLUMNS = (
 
 _UPSERT = f"""
 INSERT INTO sessions(source_id, native_id, kind, {", ".join(_TITLE_COLUMNS)},
-    {", ".join(_LASTING_COLUMNS)}, reset_cutoff_seq, archived_at_ms, pinned_at_ms,
-    own_project)
+    {", ".join(_LASTING_COLUMNS)}, reset_cutoff_seq, told_cutoff_seq, archived_at_ms,
+    pinned_at_ms, told_project)
   VALUES (:source_id, :native_id, :kind, {", ".join(":" + c for c in _TITLE_COLUMNS)},
     {", ".join(":" + c for c in _LASTING_COLUMNS)},
-    coalesce(:reset_cutoff_seq, 0), :archived_at_ms, :pinned_at_ms, :project)
+    coalesce(:reset_cutoff_seq, 0), coalesce(:reset_cutoff_seq, 0), :archived_at_ms,
+    :pinned_at_ms, :project)
   ON CONFLICT(source_id, native_id) DO UPDATE SET
     kind = CASE excluded.kind WHEN 'interactive' THEN kind ELSE excluded.kind END,
     {
     ", ".join(
-        f"{c} = CASE WHEN {_TITLE_WINS} THEN excluded.{c} ELSE {c} END" for c in _TITLE_COLUMNS
+        f"{c} = CASE WHEN {_TITLE_WINS} AND NOT {_RENAMED} THEN excluded.{c} ELSE {c} END"
+        for c in _TITLE_COLUMNS
+    )
+},
+    {
+    ", ".join(
+        f"told_{c} = CASE WHEN {_TITLE_WINS} AND {_RENAMED} THEN excluded.{c} ELSE told_{c} END"
+        for c in _TOLD_COLUMNS
     )
 },
     {", ".join(f"{c} = coalesce(excluded.{c}, {c})" for c in _LASTING_COLUMNS)},
-    own_project = coalesce(own_project, excluded.own_project),
-    reset_cutoff_seq = coalesce(:reset_cutoff_seq, reset_cutoff_seq)
+    told_project = coalesce(excluded.told_project, told_project),
+    told_cutoff_seq = coalesce(:reset_cutoff_seq, told_cutoff_seq),
+    reset_cutoff_seq = max(coalesce(:reset_cutoff_seq, told_cutoff_seq),
+      coalesce(own_cutoff_seq, 0))
   WHERE NOT (:is_snapshot AND coalesce(excluded.updated_at_ms < sessions.updated_at_ms, 0))
 """
 
@@ -54,13 +69,19 @@ def upsert_sessions(
 
     `named` are sessions that messages name; one without a record is stored with nothing but
     its name. Archived and pinned count when a session is first met; later they are the
-    user's, and so is the project that the source filed it in. A snapshot that is older than
-    the stored session changes nothing of it. A record's None leaves a column as it is, and so does the kind `interactive`, which
-    is what records say that do not know better.
+    user's. So are its title once it was renamed, and its project once it was moved: what the
+    source tells of them is kept beside the user's. Of two resets, the user's and the source's,
+    the later one counts. A record's None leaves a column as it is, and so does the kind
+    `interactive`, which is what records say that do not know better. A snapshot that is older
+    than the stored session changes nothing of it.
     """
     names = {record.native_id for record in records}
     bare = [SessionRecord(name) for name in dict.fromkeys(named) if name not in names]
+    told = [record for record in records if record.reset_cutoff_seq is not None]
+    before = _cutoffs(db, source_id, told)
     db.executemany(_UPSERT, (_bindings(source_id, record) for record in records))
+    after = _cutoffs(db, source_id, told)
+    turns.recount(db, [row for row, cutoff in after.items() if before.get(row, 0) != cutoff])
     db.executemany(
         "INSERT INTO sessions(source_id, native_id) VALUES (?, ?) ON CONFLICT DO NOTHING",
         [(source_id, clean(record.native_id)) for record in bare],
@@ -70,6 +91,17 @@ def upsert_sessions(
         record.native_id: db.execute(found, (source_id, clean(record.native_id))).get
         for record in (*records, *bare)
     }
+
+
+def _cutoffs(
+    db: apsw.Connection, source_id: int, records: Sequence[SessionRecord]
+) -> dict[int, int]:
+    """Return up to where the sessions that are stored are reset, by their row."""
+    found = "SELECT id, reset_cutoff_seq FROM sessions WHERE source_id = ? AND native_id = ?"
+    rows: Iterable[tuple[int, int]] = db.executemany(
+        found, [(source_id, clean(record.native_id)) for record in records]
+    )
+    return dict(rows)
 
 
 def _bindings(source_id: int, record: SessionRecord) -> dict[str, Any]:

@@ -11,12 +11,22 @@ LISTED_KINDS = (SessionKind.INTERACTIVE, SessionKind.CRON)
 """What lists show unless all kinds are asked for."""
 
 
-def is_listed(session: str) -> str:
+_SINCE_SCHEMA = 5
+
+
+def has_something(session: str, schema: int) -> str:
+    """Return SQL that is true for sessions worth a line: with messages, or cleared by the user."""
+    if schema < _SINCE_SCHEMA:
+        return f"{session}.message_count > 0"
+    return f"({session}.message_count > 0 OR {session}.cleared_at_ms IS NOT NULL)"
+
+
+def is_listed(session: str, schema: int = _SINCE_SCHEMA) -> str:
     """Return SQL that is true for sessions shown by default; `session` is a row's alias."""
     kinds = ", ".join(f"'{kind}'" for kind in LISTED_KINDS)
     return (
         f"({session}.trashed_at_ms IS NULL AND {session}.archived_at_ms IS NULL"
-        f" AND {session}.kind IN ({kinds}) AND {session}.message_count > 0)"
+        f" AND {session}.kind IN ({kinds}) AND {has_something(session, schema)})"
     )
 
 
@@ -26,18 +36,30 @@ _MORE = (
 )
 _LESS = "UPDATE session_counts SET listed = listed - 1 WHERE source_id = old.source_id"
 
-TRIGGERS = f"""
-CREATE TRIGGER session_counts_ai AFTER INSERT ON sessions WHEN {is_listed("new")}
+
+def _triggers(schema: int) -> str:
+    new, old = is_listed("new", schema), is_listed("old", schema)
+    return f"""
+CREATE TRIGGER session_counts_ai AFTER INSERT ON sessions WHEN {new}
 BEGIN {_MORE}; END;
-CREATE TRIGGER session_counts_ad AFTER DELETE ON sessions WHEN {is_listed("old")}
+CREATE TRIGGER session_counts_ad AFTER DELETE ON sessions WHEN {old}
 BEGIN {_LESS}; END;
 CREATE TRIGGER session_counts_shown AFTER UPDATE ON sessions
-  WHEN {is_listed("new")} AND NOT {is_listed("old")}
+  WHEN {new} AND NOT {old}
 BEGIN {_MORE}; END;
 CREATE TRIGGER session_counts_gone AFTER UPDATE ON sessions
-  WHEN {is_listed("old")} AND NOT {is_listed("new")}
+  WHEN {old} AND NOT {new}
 BEGIN {_LESS}; END;
 """
+
+
+TRIGGERS = _triggers(1)
+"""As they were first made, before a session could be cleared."""
+
+TRIGGERS_WITH_CLEARED = "".join(
+    f"DROP TRIGGER session_counts_{name};\n" for name in ("ai", "ad", "shown", "gone")
+) + _triggers(_SINCE_SCHEMA)
+"""Makes them anew for a schema that knows of cleared sessions."""
 
 
 def listed_count(db: apsw.Connection, kinds: tuple[str, ...] = ()) -> int:

@@ -7,8 +7,11 @@ _PATH = f"rtrim(replace({_PLACE}, '\\', '/'), '/')"
 PROJECT = f"substr({_PATH}, length(rtrim({_PATH}, replace({_PATH}, '/', ''))) + 1)"
 """The last part of where a session ran."""
 
-OWN_OR_PROJECT = f"coalesce(nullif(own_project, ''), {PROJECT})"
-"""The expression of the generated column `sessions.project`: where the user moved it, if so."""
+OWN_OR_PROJECT = f"coalesce(nullif(own_project, ''), nullif(told_project, ''), {PROJECT})"
+"""The expression of the generated column `sessions.project`: where the user moved it, if so.
+
+Else where its source filed it, else where it ran.
+"""
 
 
 def in_projects(session: str, count: int) -> str:

@@ -213,6 +213,8 @@ def change_mark(db: apsw.Connection) -> str:
         " total(pinned_at_ms), total(archived_at_ms), total(trashed_at_ms) FROM sessions",
         "SELECT count(*), max(id) FROM tombstones",
         "SELECT * FROM settings ORDER BY key",
+        "SELECT max(id) FROM operations WHERE kind IN ('sessions.move', 'sessions.reset',"
+        " 'sessions.rename', 'sessions.undo')",
     )
     return str([db.execute(sql).fetchall() for sql in counted])
 

@@ -7,6 +7,7 @@ import apsw
 
 from core.history import deletion
 from core.history.tombstones import mac
+from core.store import turns
 from core.store.connection import transaction
 from core.types import Progress
 from core.upkeep import erasure
@@ -47,8 +48,12 @@ def delete_again(db: apsw.Connection, key: bytes) -> Iterator[Progress]:
         buried.setdefault(tombstone.session, set()).add(tombstone.message)
     if not buried:
         return
-    sessions, messages = _named(db, key, buried)
+    sessions, messages, places = _named(db, key, buried)
     done, total = 0, len(sessions) + len(messages)
+    with deletion.own_key_checks(db), transaction(db):
+        deleted = deletion.delete_places(db, places)
+        erasure.add(db, deleted.messages, deleted.bytes)
+        turns.recount_all(db, {session for session, _ in places})
     for rows, delete in (
         (messages, deletion.delete_messages),
         (sessions, deletion.delete_sessions),
@@ -63,10 +68,15 @@ def delete_again(db: apsw.Connection, key: bytes) -> Iterator[Progress]:
 
 def _named(
     db: apsw.Connection, key: bytes, buried: dict[bytes, set[bytes | None]]
-) -> tuple[list[int], list[int]]:
-    """Return the sessions, and the single messages, that tombstones name."""
+) -> tuple[list[int], list[int], list[tuple[int, int]]]:
+    """Return the sessions, the single messages, and the mere places that tombstones name.
+
+    A message that was deleted is named with its text, too; one without was cleared from a
+    session, and others may show it: a place, as (session, message).
+    """
     sessions: list[int] = []
     messages: set[int] = set()
+    places: list[tuple[int, int]] = []
     sources: list[Any] = db.execute("SELECT id, kind, instance FROM sources").fetchall()
     for source_id, *source in sources:
         native: list[Any] = db.execute(
@@ -77,18 +87,19 @@ def _named(
             if None in found:
                 sessions.append(row)
             elif found:
-                messages.update(
-                    message
+                places += [
+                    (row, message)
                     for message, uid in _placed(db, row)
                     if mac(key, *source, name, uid) in found
-                )
+                ]
         if bodies := buried.get(mac(key, *source)):
             messages.update(
                 message
                 for message, uid, content_hash in _bodies(db, source_id)
                 if mac(key, *source, uid, content_hash.hex()) in bodies
             )
-    return sessions, sorted(messages)
+    held = [place for place in places if place[1] not in messages]
+    return sessions, sorted(messages), held
 
 
 def _placed(db: apsw.Connection, session_id: int) -> Iterator[Any]:

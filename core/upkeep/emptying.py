@@ -9,7 +9,7 @@ from typing import Any
 
 import apsw
 
-from core.history import deletion
+from core.history import deletion, tombstones
 from core.history.deletion import BEING_DELETED, Deleted
 from core.store.connection import transaction
 from core.types import Progress
@@ -30,7 +30,8 @@ def is_any(db: apsw.Connection, before_ms: int) -> bool:
         db.execute(
             "SELECT EXISTS (SELECT 1 FROM sessions WHERE trashed_at_ms IS NOT NULL"
             " AND (trashed_at_ms < ?1 OR trashed_by = ?2))"
-            " OR EXISTS (SELECT 1 FROM trashed_messages WHERE trashed_at_ms < ?1)",
+            " OR EXISTS (SELECT 1 FROM trashed_messages WHERE trashed_at_ms < ?1)"
+            " OR EXISTS (SELECT 1 FROM cleared_places WHERE cleared_at_ms < ?1)",
             (before_ms, BEING_DELETED),
         ).get
     )
@@ -55,6 +56,7 @@ class Emptying:
         bound = before_ms if before_ms is not None else 1 << 62
         self._is_bounded = before_ms is not None
         named = sessions is not None or messages is not None
+        self._cleared_before = None if named else bound
         self._unfinished = deletion.half_deleted(db)
         self._waiting = self._trashed_sessions(bound, sessions if named else None, named)
         self._waiting_messages = self._trashed_messages(bound, messages if named else None, named)
@@ -72,6 +74,9 @@ class Emptying:
                 yield from self._large(session_id)
         while self._waiting_messages:
             yield self._some_messages()
+        if self._cleared_before is not None:
+            with transaction(self._db):
+                tombstones.bury_cleared(self._db, self._key, self._cleared_before)
 
     def outcome(self) -> str:
         """Return what was done, in words."""

@@ -290,7 +290,8 @@ def _trim(db: apsw.Connection, now_ms: int) -> None:
         "DELETE FROM operations WHERE (id <= ? OR started_at_ms < ?)"
         " AND state NOT IN ('running', 'unknown', 'pending')"
         " AND id NOT IN (SELECT trashed_by FROM sessions WHERE trashed_by IS NOT NULL)"
-        " AND id NOT IN (SELECT trashed_by FROM trashed_messages WHERE trashed_by IS NOT NULL)",
+        " AND id NOT IN (SELECT trashed_by FROM trashed_messages WHERE trashed_by IS NOT NULL)"
+        " AND id NOT IN (SELECT cleared_by FROM cleared_places)",
         (newest_id - KEPT_ROWS, newest_ms - KEPT_MS),
     )
 

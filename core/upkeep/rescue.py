@@ -9,7 +9,7 @@ import apsw
 
 from core import settings
 from core.history.bodies import VISIBLE
-from core.store import attachment, keys, listing, recipe
+from core.store import attachment, keys, listing, recipe, turns
 from core.store.connection import tokenizer_fingerprint
 from core.store.indexes import CJK, INDEXES
 from core.types import Origin, Progress, Role
@@ -29,10 +29,11 @@ ROWID_TABLES = (
     "operations",
 )
 KEYED_TABLES = (
-    "message_placements", "session_files", "watched_places", "settings", "meta", "jobs"
+    "message_placements", "session_files", "watched_places", "cleared_places", "settings", "meta",
+    "jobs",
 )  # fmt: skip
 _BY_MESSAGE = "message_placements_by_message"
-_ADDED = {"sessions": 4, "operations": 6, "jobs": 2}  # columns that came with later schemas
+_ADDED = {"sessions": 12, "operations": 6, "jobs": 2}  # columns that came with later schemas
 _TYPES: dict[str, type | tuple[type, ...]] = {
     "INTEGER": int, "TEXT": str, "BLOB": bytes, "REAL": (float, int),
 }  # fmt: skip
@@ -244,6 +245,10 @@ def _complete_placements(db: apsw.Connection) -> None:
         " OR session_id NOT IN (SELECT id FROM sessions)"
     )
     db.execute(
+        "DELETE FROM cleared_places WHERE message_id NOT IN (SELECT id FROM messages)"
+        " OR session_id NOT IN (SELECT id FROM sessions)"
+    )
+    db.execute(
         "INSERT INTO message_placements(session_id, seq, message_id)"
         " SELECT m.session_id, m.id + (SELECT coalesce(max(p.seq), 0) FROM message_placements AS p"
         " WHERE p.session_id = m.session_id), m.id FROM messages AS m"
@@ -265,7 +270,9 @@ def _recount(db: apsw.Connection) -> None:
         "SELECT count(*) FROM message_placements AS p JOIN messages AS m ON m.id = p.message_id"
         f" WHERE p.session_id = sessions.id AND m.state IN ({states})"
     )
-    turn = f"m.role = '{Role.USER}' AND m.origin = '{Origin.HUMAN}'"
+    turn = (
+        f"m.role = '{Role.USER}' AND m.origin = '{Origin.HUMAN}' AND p.seq > {turns.ACTIVE_BEHIND}"
+    )
     db.execute(
         f"UPDATE sessions SET message_count = ({shown}), user_turn_count = ({shown} AND {turn})"
     )

@@ -12,10 +12,10 @@ import apsw
 
 from core import settings
 from core.errors import NotFoundError, RefusedError
-from core.history import derived_titles, tombstones
+from core.history import cleared, derived_titles, tombstones
 from core.history.bodies import VISIBLE
 from core.history.sessions import sessions_by_id
-from core.store import clock
+from core.store import clock, turns
 from core.store.connection import transaction
 from core.types import MessageState, Origin, Progress, Role
 from core.upkeep import emptying, operations
@@ -155,7 +155,7 @@ def undo(db: apsw.Connection, operation_id: int, actor: Actor) -> Operation:
     Raises:
         NotFoundError: there is no such operation, or nothing of it is in the trash any more.
     """
-    operations.get(db, operation_id)
+    done = operations.get(db, operation_id)
     operation = operations.begin(db, "trash.restore", {"operation": operation_id}, actor)
     back = db.execute(
         "UPDATE sessions SET trashed_at_ms = NULL, trashed_by = NULL"
@@ -163,6 +163,7 @@ def undo(db: apsw.Connection, operation_id: int, actor: Actor) -> Operation:
         (operation_id,),
     ).fetchall()
     messages = _bring_back(db, "trashed_by = ?", operation_id)
+    messages += _uncleared(db, done)
     if not back and not messages:
         raise NotFoundError(f"nothing of operation {operation_id} is in the trash any more")
     return _restored(db, operation, len(back), messages)
@@ -262,6 +263,17 @@ def _bring_back(db: apsw.Connection, condition: str, value: int) -> int:
     return len(rows)
 
 
+def _uncleared(db: apsw.Connection, done: Operation) -> int:
+    """Let sessions that an operation cleared be as before; return how many places are back."""
+    before = done.receipt.get("before")
+    if done.kind != "sessions.clear" or not isinstance(before, list):
+        return 0
+    places = cleared.show_again(db, done.id)
+    for session_id, own, told, cleared_at_ms in before:
+        cleared.restore(db, session_id, own, told, cleared_at_ms)
+    return places
+
+
 def _count_in_sessions(db: apsw.Connection, message_id: int, state: MessageState, sign: int) -> int:
     """Let the sessions that show a message count it, or no longer; return how many they are."""
     shown: list[Any] = db.execute(
@@ -273,8 +285,10 @@ def _count_in_sessions(db: apsw.Connection, message_id: int, state: MessageState
         ).get
         is_turn = role == Role.USER and origin == Origin.HUMAN
         db.executemany(
-            "UPDATE sessions SET message_count = message_count + ?,"
-            " user_turn_count = user_turn_count + ? WHERE id = ?",
-            [(sign, sign * is_turn, session) for (session,) in shown],
+            "UPDATE sessions SET message_count = message_count + ?1, user_turn_count ="
+            " user_turn_count + ?2 * EXISTS (SELECT 1 FROM message_placements AS p"
+            f" WHERE p.message_id = ?3 AND p.session_id = ?4 AND p.seq > {turns.ACTIVE_BEHIND})"
+            " WHERE id = ?4",
+            [(sign, sign * is_turn, message_id, session) for (session,) in shown],
         )
     return len(shown)

@@ -170,7 +170,12 @@ def _singles(db: apsw.Connection) -> _Singles:
 def _undoable(db: apsw.Connection, moves: Iterable[_Move]) -> int | None:
     """Return the latest operation of which everything it moved is still in the trash."""
     sessions = {move.operation_id: move.sessions for move in moves}
-    alone = {by for (by,) in db.execute("SELECT DISTINCT trashed_by FROM trashed_messages")}
+    alone = {
+        by
+        for (by,) in db.execute(
+            "SELECT trashed_by FROM trashed_messages UNION SELECT cleared_by FROM cleared_places"
+        )
+    }
     for operation_id in sorted({by for by in {*sessions, *alone} if by is not None}, reverse=True):
         try:
             receipt = operations.get(db, operation_id).receipt

@@ -63,6 +63,7 @@ class OldSession:
             cwd=cwd,
             started_at_ms=self.started()[0],
             updated_at_ms=instant_ms(self.header.get("last_updated")),
+            channel=platform.strip().lower() if platform else None,
             metadata=json.dumps({"source": platform}, ensure_ascii=False) if platform else None,
         )
 

@@ -208,10 +208,19 @@ class Sessions:
             archived=bool(fields["archived"]) or bool(fields["hidden"]),
             pinned=bool(fields["pinned"]),
             end_reason=_text(fields["end_reason"]),
+            channel=self._channel(native_id),
             metadata=json.dumps(
                 {k: fields[k] for k in _KEPT if fields[k] not in (None, "", 0)}, ensure_ascii=False
             ),
         )
+
+    def _channel(self, native_id: str) -> str | None:
+        """Where a session was held: its row names the program or the service it came in by.
+
+        What names a kind of session instead (`cron`, `subagent`) is no channel.
+        """
+        source = self.known[native_id].source.strip().lower()
+        return source if source and source not in _KINDS else None
 
     def _place(self, native_id: str) -> tuple[str | None, str | None, str | None]:
         """Where a session ran: its own columns, else those of the nearest ancestor with any."""

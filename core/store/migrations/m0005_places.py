@@ -1,17 +1,27 @@
-"""What live sources need: which file holds a session, what is gone there, which places are watched.
+"""What live sources need, and the life of a session: renamed, moved, reset, cleared.
 
 Adds columns and small tables. The project of a session becomes the one that the user moved it
 to, where there is one: the column is computed, so no row is rewritten but those of its index.
+What a source told of a title and of a reset stays known beside the user's own; of what its
+source reset, only the prompts behind that are counted from now on.
 """
 
 import apsw
 
-from core.store import places
+from core.store import listing, places, turns
 
 SCHEMA = """
 ALTER TABLE sessions ADD COLUMN channel TEXT;
 ALTER TABLE sessions ADD COLUMN gone_at_ms INTEGER;
 ALTER TABLE sessions ADD COLUMN own_project TEXT;
+ALTER TABLE sessions ADD COLUMN told_project TEXT;
+ALTER TABLE sessions ADD COLUMN own_cutoff_seq INTEGER;
+ALTER TABLE sessions ADD COLUMN told_cutoff_seq INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE sessions ADD COLUMN told_title TEXT;
+ALTER TABLE sessions ADD COLUMN told_title_source TEXT;
+ALTER TABLE sessions ADD COLUMN former_title TEXT;
+ALTER TABLE sessions ADD COLUMN renamed_by INTEGER;
+ALTER TABLE sessions ADD COLUMN cleared_at_ms INTEGER;
 DROP INDEX sessions_by_project;
 ALTER TABLE sessions DROP COLUMN project;
 ALTER TABLE sessions ADD COLUMN project TEXT GENERATED ALWAYS AS (PROJECT);
@@ -42,9 +52,23 @@ CREATE TABLE watched_places(
   added_at_ms INTEGER NOT NULL,
   paused INTEGER NOT NULL DEFAULT 0 CHECK (paused IN (0, 1))
 ) WITHOUT ROWID;
+CREATE TABLE cleared_places(
+  message_id INTEGER NOT NULL,
+  session_id INTEGER NOT NULL,
+  seq INTEGER NOT NULL,
+  cleared_at_ms INTEGER NOT NULL,
+  cleared_by INTEGER NOT NULL,
+  PRIMARY KEY(message_id, session_id)
+) WITHOUT ROWID;
 """
+
+_TOLD = "UPDATE sessions SET told_cutoff_seq = reset_cutoff_seq WHERE reset_cutoff_seq <> 0"
 
 
 def upgrade(db: apsw.Connection) -> None:
     """Make all of it in the caller's transaction; some 0.2 s for 100,000 sessions."""
     db.execute(SCHEMA.replace("PROJECT", places.OWN_OR_PROJECT))
+    db.execute(listing.TRIGGERS_WITH_CLEARED)
+    db.execute(_TOLD)
+    reset = db.execute("SELECT id FROM sessions WHERE told_cutoff_seq <> 0")
+    turns.recount(db, [row for (row,) in reset])

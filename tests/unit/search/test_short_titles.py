@@ -12,7 +12,14 @@ from core.store.connection import open_reader, open_store, transaction
 from core.types import SearchRequest, TitleSource
 from tests.unit.search import texts
 from tests.unit.search.oracle import Spec, searchable
-from tests.unit.store.making import library, message, path_at, store_at, store_messages
+from tests.unit.store.making import (
+    library,
+    message,
+    path_at,
+    store_at,
+    store_in_older_schema,
+    store_messages,
+)
 
 
 def store_titles(db, titles):
@@ -86,7 +93,10 @@ def test_a_store_of_an_earlier_schema_that_is_only_read_is_searched_as_before(
         older.setattr(migrations, "STEPS", migrations.STEPS[:2])
         older.setattr(migrations, "NEWEST", 2)
         db = store_at(tmp_path)
-        store_titles(db, {"s": "我的订阅", "t": "let it go"})
+        for name, title in (("s", "我的订阅"), ("t", "let it go")):
+            store_in_older_schema(db, name, "-", name)
+            with transaction(db):
+                db.execute("UPDATE sessions SET title = ? WHERE native_id = ?", (title, name))
         db.close()
     reader = open_reader(path_at(tmp_path), tokenizer=library())
     assert matches(reader, "订阅") == ["s"]

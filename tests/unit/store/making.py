@@ -9,6 +9,7 @@ import apsw
 
 from core import paths
 from core.history.append import AppendCounts, Batch, append
+from core.history.bodies import content_hash
 from core.index import reference, tokenizer
 from core.sources.records import MessageRecord, SessionRecord
 from core.store.connection import open_store, transaction
@@ -71,6 +72,27 @@ def store_messages(
 ) -> AppendCounts:
     with transaction(db):
         return append(db, Batch(source, list(sessions), list(messages), rewrites))
+
+
+def store_in_older_schema(db: apsw.Connection, uid: str, content: str, session: str = "s") -> None:
+    """Store a prompt as any schema has it; `append` writes only the newest."""
+    with transaction(db):
+        db.execute(
+            "INSERT INTO sessions(source_id, native_id, message_count, user_turn_count)"
+            " VALUES (1, ?, 1, 1)",
+            (session,),
+        )
+        owner = db.last_insert_rowid()
+        db.execute(
+            "INSERT INTO messages(source_id, session_id, uid, content_hash, role, origin, state,"
+            " provenance, time_quality, text_flags, content) VALUES (1, ?, ?, ?, 'user', 'human',"
+            " 'active', 'observed', 'none', 0, ?)",
+            (owner, uid, content_hash(message(uid, content)), content),
+        )
+        db.execute(
+            "INSERT INTO message_placements(session_id, seq, message_id) VALUES (?, 1, ?)",
+            (owner, db.last_insert_rowid()),
+        )
 
 
 def ids(db: apsw.Connection, index: str, match: str) -> list[int]:

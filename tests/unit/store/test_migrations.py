@@ -15,7 +15,7 @@ TABLES = {
     "sources", "source_files", "sessions", "messages", "message_placements", "message_keys",
     "message_counts", "session_counts", "tombstones", "index_state", "index_queue", "operations",
     "jobs", "settings", "meta", "saved_searches", "trashed_messages",
-    "session_files", "gone_messages", "legacy_imports", "watched_places",
+    "session_files", "gone_messages", "legacy_imports", "watched_places", "cleared_places",
     "messages_fts", "messages_fts_trigram",
     "sessions_fts", "sessions_fts_terms",
 }  # fmt: skip

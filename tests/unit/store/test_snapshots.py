@@ -20,7 +20,14 @@ from core.store import copying, migrations, recipe, snapshots
 from core.store.connection import open_store, open_writer, snapshot, transaction
 from core.store.digest import rolling_hash
 from core.types import SearchRequest, SessionFilter
-from tests.unit.store.making import add_source, message, path_at, store_at, store_messages
+from tests.unit.store.making import (
+    add_source,
+    message,
+    path_at,
+    store_at,
+    store_in_older_schema,
+    store_messages,
+)
 
 WORDS = "we land in Osaka at nine"
 
@@ -147,7 +154,7 @@ def older_store(tmp_path, monkeypatch, schema: int) -> Path:
         older.setattr(migrations, "STEPS", migrations.STEPS[:schema])
         older.setattr(migrations, "NEWEST", schema)
         db = store_at(tmp_path, cjk=False)
-        store_messages(db, message("a", WORDS))
+        store_in_older_schema(db, "a", WORDS)
         db.close()
     return path_at(tmp_path)
 

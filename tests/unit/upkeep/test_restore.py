@@ -32,7 +32,14 @@ from core.store import migrations, replacing
 from core.store.connection import open_reader, open_store, snapshot, transaction
 from core.types import Progress, SearchRequest
 from core.upkeep import backup, erasure, operations, restore, trash
-from tests.unit.store.making import library, message, path_at, store_at, store_messages
+from tests.unit.store.making import (
+    library,
+    message,
+    path_at,
+    store_at,
+    store_in_older_schema,
+    store_messages,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -326,7 +333,7 @@ def test_an_older_snapshot_is_brought_up_to_date(tmp_path, monkeypatch):
         older.setattr(migrations, "STEPS", migrations.STEPS[:3])
         older.setattr(migrations, "NEWEST", 3)
         db = store_at(tmp_path, cjk=False)
-        store_messages(db, message("old", "osaka"))
+        store_in_older_schema(db, "old", "osaka")
         db.close()
     profile = path_at(tmp_path).parent
     opened(profile).close()

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.errors import RefusedError, SettingError
-from core.history.sessions import set_pinned
+from core.history.lifecycle import set_pinned
 from core.search.times import parse_time
 from core.store import clock
 from core.store.connection import transaction
