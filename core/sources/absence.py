@@ -133,7 +133,7 @@ def _nowhere(stored: Stored, raw: RawLook, *, complete: bool, reason: str) -> Ab
     return AbsenceFinding(
         "nowhere",
         f"Nothing of it was found in {where}, but not all was looked through: {reason}.",
-        "look again with more time",
+        "look again: with more time, or once those files can be read",
     )
 
 

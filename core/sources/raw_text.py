@@ -24,6 +24,7 @@ MOST_S = 8.0
 MOST_FOUND = 20
 _CHUNK = 1 << 20
 _SQLITE_STEPS = 10_000
+_COLUMNS_AT_ONCE = 20  # a copy of a foreign database takes expressions of 100 levels at most
 _LIKE_ESCAPES = str.maketrans({"\\": "\\\\", "%": "\\%", "_": "\\_"})
 
 
@@ -217,9 +218,10 @@ def _in_table(db: apsw.Connection, table: str, text: str) -> bool:
     quoted = '"' + table.replace('"', '""') + '"'
     names = [str(row[1]) for row in db.execute(f"PRAGMA table_info({quoted})")]
     columns = ['"' + name.replace('"', '""') + '"' for name in names]
-    tests = [f"{each} LIKE ?{n} ESCAPE '\\'" for each in columns for n in (1, 2)]
-    if not tests:
-        return False
-    sql = f"SELECT EXISTS (SELECT 1 FROM {quoted} WHERE {' OR '.join(tests)})"
-    forms = (text, json.dumps(text)[1:-1])
-    return bool(db.execute(sql, [f"%{each.translate(_LIKE_ESCAPES)}%" for each in forms]).get)
+    forms = [f"%{each.translate(_LIKE_ESCAPES)}%" for each in (text, json.dumps(text)[1:-1])]
+    for first in range(0, len(columns), _COLUMNS_AT_ONCE):
+        some = columns[first : first + _COLUMNS_AT_ONCE]
+        tests = " OR ".join(f"{each} LIKE ?{n} ESCAPE '\\'" for each in some for n in (1, 2))
+        if db.execute(f"SELECT EXISTS (SELECT 1 FROM {quoted} WHERE {tests})", forms).get:
+            return True
+    return False

@@ -206,7 +206,9 @@ def test_escaped_text_zips_and_databases_are_looked_into(db, place):
     with zipfile.ZipFile(place / "export.zip", "w") as archive:
         archive.writestr("conversations.json", '[{"title": "zipped plum"}]')
     other = apsw.Connection(str(place / "some.db"))
-    other.execute("CREATE TABLE notes(body); INSERT INTO notes VALUES ('a plum in a table')")
+    many = ", ".join(f"c{n}" for n in range(70))
+    other.execute(f"CREATE TABLE notes({many}, body)")
+    other.execute("INSERT INTO notes(body) VALUES ('a plum in a table')")
     other.close()
     for text, name in (
         ("订阅 plum", "escaped.jsonl"),

@@ -1,0 +1,220 @@
+"""Watching as a user does: a real `import --watch`, files that change, and a second one."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.conftest import ROOT, Program
+
+SEEN_WITHIN_S = 2.0
+
+
+def said(session: str, uid: str, content: str) -> str:
+    line = {"session": session, "id": uid, "role": "user", "content": content}
+    return json.dumps(line) + "\n"
+
+
+class Watcher:
+    """A process of `import --watch`; its lines are documents."""
+
+    def __init__(self, program: Program, *arguments: str | Path) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "app", "import", "--watch", "--json", *map(str, arguments)],
+            cwd=ROOT,
+            env=program.environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def line(self) -> dict[str, object]:
+        text = self.process.stdout.readline()
+        assert text, self.process.stderr.read()
+        return json.loads(text)
+
+    def until_begun(self) -> None:
+        """Return when every place was looked through."""
+        left = len(self.line()["watching"])
+        while left:
+            left -= bool(self.line().get("noticed", {}).get("whole"))
+
+    def stop(self, number: int = signal.SIGINT) -> tuple[int, str]:
+        self.process.send_signal(number)
+        _, err = self.process.communicate(timeout=20)
+        return self.process.returncode, err
+
+    def kill(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.communicate()
+
+
+@pytest.fixture
+def watch(backscroll) -> Iterator[object]:
+    begun: list[Watcher] = []
+
+    def begin(*arguments: str | Path) -> Watcher:
+        begun.append(Watcher(backscroll, *arguments))
+        return begun[-1]
+
+    yield begin
+    for each in begun:
+        each.kill()
+
+
+@pytest.fixture
+def talks(tmp_path: Path) -> Path:
+    folder = tmp_path / "talks"
+    folder.mkdir()
+    (folder / "a.jsonl").write_text(said("s1", "m1", "the first apple"))
+    return folder
+
+
+def stored(backscroll: Program, text: str) -> int:
+    return backscroll("search", text, "--json").json["total_hits"]
+
+
+def test_an_append_is_found_by_another_process_within_two_seconds(backscroll, watch, talks):
+    one = watch(talks)
+    one.until_begun()
+    assert stored(backscroll, "apple") == 1
+    with (talks / "a.jsonl").open("a") as file:
+        file.write(said("s1", "m2", "a second quince"))
+    began = time.monotonic()
+    told = one.line()["noticed"]
+    assert time.monotonic() - began < SEEN_WITHIN_S
+    assert (told["new"], told["whole"]) == (1, False)
+    assert stored(backscroll, "quince") == 1
+    (talks / "a.jsonl").rename(talks / "b.jsonl")
+    with (talks / "b.jsonl").open("a") as file:
+        file.write(said("s1", "m3", "the third medlar"))
+    while one.line()["noticed"]["new"] == 0:
+        pass
+    assert stored(backscroll, "medlar") == 1
+    assert stored(backscroll, "apple") == 1
+    (talks / "b.jsonl").unlink()
+    assert one.line()["noticed"]["whole"]
+    assert stored(backscroll, "apple OR quince OR medlar") == 3
+    code, err = one.stop()
+    assert code == 130
+    assert "kept" in err
+
+
+def test_the_second_says_who_watches_and_a_killed_one_holds_nobody_up(backscroll, watch, talks):
+    one = watch(talks)
+    one.until_begun()
+    listed = backscroll("sources", "--json").json
+    assert listed["watcher"]["pid"] == one.process.pid
+    assert [each["path"] for each in listed["watched"]] == [str(talks)]
+    second = backscroll("import", "--watch", "--json")
+    assert second.code == 1
+    assert f"process {one.process.pid}" in second.json["error"]["message"]
+    assert second.json["error"]["code"] == "running"
+    one.kill()
+    assert backscroll("sources", "--json").json["watcher"] is None
+    third = watch()
+    third.until_begun()
+    assert third.stop(signal.SIGTERM)[0] == 130
+    assert backscroll("sources", "--json").json["watcher"] is None
+
+
+def test_a_place_added_by_another_process_is_watched_at_once(backscroll, watch, talks, tmp_path):
+    one = watch(talks)
+    one.until_begun()
+    more = tmp_path / "more.jsonl"
+    more.write_text(said("s9", "m1", "a late plum"))
+    answer = backscroll("sources", "watch", more)
+    assert answer.code == 0
+    assert f"process {one.process.pid}" in answer.err
+    while "noticed" not in (told := one.line()) or told["noticed"]["place"] != str(more):
+        pass
+    assert stored(backscroll, "plum") == 1
+
+
+def test_no_time_is_used_while_nothing_moves(watch, talks):
+    one = watch(talks)
+    one.until_begun()
+    time.sleep(0.5)
+    ticks = os.sysconf("SC_CLK_TCK")
+
+    def used_s() -> float:
+        fields = Path(f"/proc/{one.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / ticks  # proc_pid_stat(5): utime, stime
+
+    before = used_s()
+    time.sleep(4)
+    assert used_s() - before <= 0.02  # half a percent of a core, as far as ticks can tell
+
+
+def test_places_are_paused_resumed_and_let_be(backscroll, talks):
+    assert backscroll("sources", "watch", talks).code == 0
+    assert backscroll("sources", "pause").code == 0
+    assert backscroll("sources", "--json").json["watched"][0]["paused"] is True
+    assert backscroll("sources", "resume", talks).code == 0
+    assert backscroll("sources", "--json").json["watched"][0]["paused"] is False
+    assert backscroll("sources", "unwatch", talks).code == 0
+    assert backscroll("sources", "--json").json["watched"] == []
+    again = backscroll("sources", "unwatch", talks)
+    assert (again.code, "is not watched" in again.err) == (1, True)
+    missing = backscroll("sources", "watch", talks / "none")
+    assert (missing.code, "does not exist" in missing.err) == (1, True)
+
+
+def test_a_removed_source_keeps_its_sessions_or_takes_them_to_the_trash(backscroll, talks):
+    backscroll("import", talks)
+    backscroll("sources", "watch", talks)
+    refused = backscroll("sources", "remove", "jsonl")
+    assert refused.code == 1
+    assert "1 session with 1 message are kept" in refused.err
+    kept = backscroll("sources", "remove", "jsonl", "--yes", "--json").json
+    assert (kept["sessions_kept"], kept["sessions_trashed"], kept["files"]) == (1, 0, 1)
+    listed = backscroll("sources", "--json").json
+    assert listed["stored"][0]["is_removed"] is True
+    assert listed["watched"] == []
+    assert stored(backscroll, "apple") == 1
+    assert "removed" in [
+        each["kind"] for each in backscroll("sources", "why", "s1", "--json").json["findings"]
+    ]
+    backscroll("import", talks)
+    assert backscroll("sources", "--json").json["stored"][0]["is_removed"] is False
+    gone = backscroll("sources", "remove", "jsonl", "--with-history", "--yes", "--json").json
+    assert (gone["sessions_kept"], gone["sessions_trashed"]) == (0, 1)
+    assert stored(backscroll, "apple") == 0
+    back = backscroll("trash", "restore", "--operation", gone["operation"])
+    assert back.code == 0
+    assert stored(backscroll, "apple") == 1
+
+
+def test_a_report_names_files_and_reasons(backscroll, talks):
+    with (talks / "a.jsonl").open("a") as file:
+        file.write("{broken\n")
+    backscroll("import", talks)
+    report = backscroll("sources", "report", "jsonl", "--json").json
+    (file,) = report["files"]
+    assert (file["state"], file["sessions"], file["messages"]) == ("done", 1, 1)
+    assert file["bad"][0]["line"] == 2
+    assert "line 2" in backscroll("sources", "report", "jsonl").out
+    nobody = backscroll("sources", "report", "films")
+    assert (nobody.code, "jsonl#1" in nobody.err) == (1, True)
+
+
+def test_why_says_found_not_imported_and_nowhere(backscroll, talks):
+    backscroll("import", talks)
+    (talks / "new.jsonl").write_text(said("s2", "m1", "an unread fig"))
+    backscroll("sources", "watch", talks)
+    visible = backscroll("sources", "why", "first", "apple")
+    assert "can be seen: s1" in visible.out
+    fig = backscroll("sources", "why", "unread fig", "--json").json
+    assert [each["kind"] for each in fig["findings"]] == ["not_imported"]
+    none = backscroll("sources", "why", "nothing of the kind", "--json")
+    assert (none.code, none.json["findings"][0]["kind"]) == (0, "nowhere")
+    assert none.json["looked_through"]["files"] == 2
+    cut = backscroll("sources", "why", "nothing of the kind", "--seconds", "0.000001", "--json")
+    assert (cut.code, cut.json["complete"]) == (3, False)
