@@ -82,8 +82,8 @@ class Database:
         row: dict[str, object] = {**fields}
         for name in _JSON:
             row[name] = json_value(value) if isinstance(value := fields[name], str) else None
-        if row["chat"] is None and fields["chat"] not in (None, ""):
-            yield BadSourceRecord(rowid, "chat: the chat is no JSON")
+        if not isinstance(row["chat"], dict) and fields["chat"] not in (None, "", "null"):
+            yield BadSourceRecord(rowid, "chat: the chat is no JSON object")
         beside = chat.Beside(self._users, self._folders, self._rows(fields["id"], places))
         yield from chat.read(row, f"rowid:{rowid}", beside)
 
