@@ -22,7 +22,7 @@ from app import theme
 from app.main import Program
 from app.qt_guard import check_qt
 from core.index import tokenizer
-from tests import demo_home, shots_maintenance, shots_retention, shots_search
+from tests import demo_home, shots_maintenance, shots_plan, shots_retention, shots_search
 
 SIZE = (1440, 900)
 _PATIENCE_S = 20.0
@@ -76,6 +76,12 @@ class Camera:
         await until(lambda: not self.program.imports.running)
         await until(lambda: not self.window.on_sources())
         self.window.message_bar.hide()
+
+    async def bring_in(self, path: Path) -> None:
+        """Import a file and wait until that is done."""
+        self.program.imports.import_paths([path])
+        await until(lambda: self.program.imports.running)
+        await until(lambda: not self.program.imports.running)
 
     async def browse(self) -> None:
         """The list of sessions beside a conversation."""
@@ -135,9 +141,7 @@ async def take_finding(camera: Camera) -> None:
     content = f"What went wrong here?\n\n{log}worker 5000: deadlock\nend of the log"
     line = {"session": "long", "role": "user", "title": "A log of 5,000 lines", "content": content}
     path.write_text(json.dumps(line), encoding="utf-8")
-    camera.program.imports.import_paths([path])
-    await until(lambda: camera.program.imports.running)
-    await until(lambda: not camera.program.imports.running)
+    await camera.bring_in(path)
     path.unlink()
     await camera.search("deadlock")
     await camera.open_hit("deadlock")
@@ -181,6 +185,7 @@ async def shoot(app: QApplication, scratch: Path, folder: Path) -> None:
     await camera.take("long-tool-call")
     await shots_search.take_all(camera)
     await take_finding(camera)
+    await shots_plan.take(camera)
     await shots_maintenance.take_all(camera)
     await shots_retention.take_all(camera)
     await program.stop()

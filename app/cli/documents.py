@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from app.cli.words import PATHS
+from core.plans import plan_of
 from core.types import (
     Hit,
     IndexStatus,
@@ -70,7 +71,7 @@ def message_document(message: Message) -> Document:
         "truncated": message.truncated,
         "next_offset": _next_offset(message),
         "reasoning": message.reasoning,
-        "tool_calls": [call_document(call) for call in message.tool_calls],
+        "tool_calls": [_planned(call) for call in message.tool_calls],
         "tool_call_id": message.tool_call_id,
         "tool_name": message.tool_name,
         "tool_status": message.tool_status.value if message.tool_status else None,
@@ -91,6 +92,8 @@ def recalled_message(message: Message) -> Document:
     if message.state.value != "active":
         document["state"] = whole["state"]
     if message.origin.value in ("injected", "synthetic"):
+    if message.tool_calls:  # a plan's steps stand in its arguments already
+        document["tool_calls"] = [call_document(call) for call in message.tool_calls]
         document["origin"] = whole["origin"]
     if message.reasoning_length is not None:
         document["reasoning_length"] = message.reasoning_length
@@ -229,6 +232,15 @@ def call_document(call: ToolCall) -> Document:
 def _path_of(result: SearchResult) -> Document:
     return {
         "query": result.query,
+def _planned(call: ToolCall) -> Document:
+    """A tool call, with the steps of the plan that it writes down, if it does."""
+    document = call_document(call)
+    steps = plan_of(call)
+    if steps is not None:
+        document["plan"] = [{"text": step.text, "status": step.status.value} for step in steps]
+    return document
+
+
         "understood": result.understood,
         "repairs": list(result.repairs),
         "search_path": result.search_path,

@@ -8,7 +8,8 @@ from app.cli.arguments import DONE, natural, positive
 from app.cli.documents import message_document, part_document, session_document
 from app.cli.output import Output
 from app.cli.store_access import reading
-from core.types import Message, Session
+from core.plans import read_plan
+from core.types import Message, PlanStatus, Session, ToolCall
 
 _MOST_MESSAGES = 200
 _MOST_CHARS = 1_000_000
@@ -118,7 +119,7 @@ def _print_message(message: Message, output: Output) -> None:
     if message.content:
         output.line(message.content)
     for call in message.tool_calls:
-        output.marked("  → ", f"{call.name} {call.arguments} ({call.status.value})", ())
+        _print_call(call, output)
         if call.result:
             output.line(call.result)
     if message.truncated:
@@ -126,3 +127,26 @@ def _print_message(message: Message, output: Output) -> None:
             f"… {message.content_length - len(message.content):,} more characters: "
             f"--message {message.uid} --offset {len(message.content)}"
         )
+
+
+def _print_call(call: ToolCall, output: Output) -> None:
+    """Print a call: the steps of a plan each on a line of its own, else its arguments."""
+    plan = read_plan(call)
+    if plan is None:
+        output.marked("  → ", f"{call.name} {call.arguments} ({call.status.value})", ())
+        return
+    told = f"{plan.done} of {words.plural(len(plan.steps), 'step')} done"
+    others = " ".join(f"{name}: {value}" for name, value in plan.others.items())
+    output.marked("  → ", f"{call.name} {others} ({call.status.value}) {told}", ())
+    for step in plan.steps:
+        sign, word = _PLAN_WORDS[step.status]
+        output.marked(f"    [{sign}] ", f"{step.text}{word}", ())
+
+
+_PLAN_WORDS = {
+    PlanStatus.PENDING: (" ", ""),
+    PlanStatus.IN_PROGRESS: (">", " (in progress)"),
+    PlanStatus.COMPLETED: ("x", ""),
+    PlanStatus.BLOCKED: ("!", " (blocked)"),
+    PlanStatus.CANCELLED: ("-", " (cancelled)"),
+}

@@ -4,7 +4,8 @@ import json
 import re
 from collections.abc import Mapping
 
-from app.render import safe_text, words
+from app.render import checklist, safe_text, words
+from core.plans import read_plan
 from core.types import Message, Origin, Role, ToolCall
 
 _PARSED_CHARS = 200_000
@@ -81,6 +82,9 @@ def arguments(call: ToolCall) -> Mapping[str, object] | None:
 
 def main_argument(call: ToolCall, folder: str = "") -> str:
     """Return the argument that tells most, as one line; paths below `folder` are shortened."""
+    plan = read_plan(call)
+    if plan is not None:
+        return checklist.gist(plan)
     named = arguments(call)
     if named is None:
         return _patched(call.arguments) or safe_text.one_line(call.arguments, 200)

@@ -1,9 +1,10 @@
 """What a tool call holds when unfolded: its arguments, its result."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from app.render import blocks, cost, gist, safe_text, words
+from app.render import blocks, checklist, cost, gist, safe_text, words
 from app.render.blocks import note
 from app.render.item import Scene
 from app.render.runs import Marker
@@ -12,6 +13,7 @@ from app.render.stretch import Piece
 from app.render.style import link, pad
 from app.render.tool_line import difference
 from app.render.words import translate
+from core.plans import read_plan
 from core.types import ToolCall
 
 SHOWN_CHARS = 4_000
@@ -98,6 +100,14 @@ def _arguments(sheet: Sheet, call: ToolCall, *, whole: bool) -> list[str]:
             return []
         language = "diff" if call.arguments.startswith("*** Begin Patch") else ""
         return [_cut_block(sheet, call.arguments, language, title, whole=whole)]
+    plan = read_plan(call)
+    if plan is not None:
+        cap, more = ALL_CHARS, ""
+        if not whole:
+            show = link(sheet.act("whole"), translate("viewer", "show"), sheet.style.tokens.accent)
+            cap, more = SHOWN_CHARS, pad(count=2) + show
+        others = _by_name(sheet, plan.others, title, whole=whole)
+        return [*others, checklist.checklist(sheet, plan, cap=cap, more=more)]
     old, new = named.get("old_string"), named.get("new_string")
     diff = None
     if isinstance(old, str) and isinstance(new, str):
@@ -106,6 +116,14 @@ def _arguments(sheet: Sheet, call: ToolCall, *, whole: bool) -> list[str]:
         if len(named) == _EDIT_ARGUMENTS and isinstance(path, str):  # the path is its title
             return [_cut_block(sheet, diff, "diff", path, whole=whole, is_label=True)]
         named = {k: v for k, v in named.items() if k not in ("old_string", "new_string")}
+    parts = _by_name(sheet, named, title, whole=whole)
+    if diff is not None:
+        parts.append(_cut_block(sheet, diff, "diff", translate("viewer", "change"), whole=whole))
+    return parts
+
+
+def _by_name(sheet: Sheet, named: Mapping[str, object], title: str, *, whole: bool) -> list[str]:
+    """Return arguments by their names: short ones together, long ones each in a block."""
     small: list[str] = []
     parts: list[str] = []
     for name, value in named.items():
@@ -117,8 +135,6 @@ def _arguments(sheet: Sheet, call: ToolCall, *, whole: bool) -> list[str]:
             small.append(f"{name}: {text}")
     if small:
         parts.insert(0, _cut_block(sheet, "\n".join(small), "", title, whole=whole))
-    if diff is not None:
-        parts.append(_cut_block(sheet, diff, "diff", translate("viewer", "change"), whole=whole))
     return parts
 
 

@@ -3,7 +3,7 @@
 from PySide6.QtCore import QCoreApplication
 
 from app import formatting
-from core.types import Role, ToolStatus
+from core.types import PlanStatus, Role, ToolStatus
 
 translate = QCoreApplication.translate
 
@@ -26,6 +26,35 @@ def status(value: ToolStatus) -> str:
         ToolStatus.PENDING: translate("viewer", "pending"),
         ToolStatus.UNKNOWN: translate("viewer", "unknown"),
     }[value]
+
+
+def plan_status(value: PlanStatus) -> str:
+    """Return how far a step of a plan is."""
+    return {
+        PlanStatus.PENDING: translate("viewer", "to do"),
+        PlanStatus.IN_PROGRESS: translate("viewer", "in progress"),
+        PlanStatus.COMPLETED: translate("viewer", "done"),
+        PlanStatus.BLOCKED: translate("viewer", "blocked"),
+        PlanStatus.CANCELLED: translate("viewer", "canceled"),
+    }[value]
+
+
+def steps_done(count: int, total: int) -> str:
+    """Return `2 of 5 done`."""
+    text = translate("viewer", "%1 of %2 done")
+    return text.replace("%1", formatting.number(count)).replace("%2", formatting.number(total))
+
+
+def steps_not_shown(count: int) -> str:
+    """Return `12 more steps`."""
+    return formatting.counted(
+        count, translate("viewer", "%1 more step"), translate("viewer", "%1 more steps")
+    )
+
+
+def copy() -> str:
+    """Return the link that copies a block."""
+    return translate("viewer", "copy")
 
 
 def messages(count: int) -> str:

@@ -1,4 +1,5 @@
 import json
+import re
 
 import pytest
 
@@ -8,6 +9,7 @@ from app.render.runs import literal_marker
 from app.render.style import Style
 from app.render.tool_line import ToolUse
 from app.tokens import LIGHT
+from core.recall.message_texts import call_texts
 from core.types import Origin, Role, TimeQuality, ToolCall, ToolStatus
 from tests.unit.render.reading import read
 
@@ -245,3 +247,68 @@ def test_a_result_kept_with_its_call_is_shown_with_it(said, style):
     assert "a\nneedle" in text
     (opened,) = folded.tool(found, "t1.0", use_of, message)
     assert "needle" in read(opened.html).marked
+
+
+STEPS = (
+    ("Read the log", "completed"),
+    ("Fix <the> parser", "in_progress"),
+    ("Write tests", "pending"),
+    ("Ask for access", "blocked"),
+    ("Rename it", "cancelled"),
+)
+
+
+def planned(steps=STEPS, **others):
+    todos = [{"content": text, "status": status} for text, status in steps]
+    return call("TodoWrite", {"todos": todos, **others})
+
+
+def test_a_plan_is_told_by_how_far_it_is():
+    assert gist.main_argument(planned()) == "1 of 5 done · Fix <the> parser"
+    assert gist.main_argument(planned([("all", "completed")])) == "1 of 1 done"
+
+
+def test_a_plan_is_a_list_of_steps_with_signs_and_words(scene):
+    sheet = scene.sheet("t1.0")
+
+    html = tool_inside.arguments(scene, sheet, planned(note="why"), tool_inside.Shown())
+
+    seen = read(html)
+    words = ("done", "in progress", "to do", "blocked", "canceled")
+    for (text, _), word in zip(STEPS, words, strict=True):
+        assert text in seen.text
+        assert word in seen.text
+    for sign in ("ok", "play", "pending", "warning", "close"):
+        assert f"icon:{sign}/" in html
+    assert "note: why" in seen.text
+    assert "todos" not in seen.text
+    assert sheet.codes[-1] == (
+        "[x] Read the log\n[>] Fix <the> parser\n[ ] Write tests\n[!] Ask for access\n[-] Rename it"
+    )
+
+
+def test_a_long_plan_says_how_many_steps_are_left_out(scene):
+    long = planned([(f"step {n} {'x' * 80}", "pending") for n in range(100)])
+    sheet = scene.sheet("t1.0")
+
+    html = tool_inside.arguments(scene, sheet, long, tool_inside.Shown())
+
+    seen = read(html).text
+    assert "step 36 " in seen  # some 108 characters each, 4,000 in all
+    assert "step 40 " not in seen
+    assert re.search(r"6\d more steps", seen)
+    assert "do:whole/t1.0" in html
+    whole = tool_inside.arguments(scene, sheet, long, tool_inside.Shown(whole=True))
+    assert "step 99 " in read(whole).text
+
+
+@pytest.mark.parametrize(("word", "matches"), [("parser", 1), ("completed", 1), ("TodoWrite", 0)])
+def test_what_is_looked_for_in_a_plan_is_marked_wherever_it_is(style, word, matches):
+    """The steps are marked in the list; what the list does not show, in the plain arguments."""
+    scene = Scene(style, literal_marker(word), call_texts=call_texts)
+    sheet = scene.sheet("t1.0")
+
+    html = tool_inside.arguments(scene, sheet, planned(), tool_inside.Shown())
+
+    assert sheet.matches == matches
+    assert ("icon:play/" in html) == (word != "completed")
