@@ -89,11 +89,11 @@ def recalled_message(message: Message) -> Document:
     whole = message_document(message)
     document = {key: whole[key] for key in _ALWAYS_SAID}
     document |= {key: whole[key] for key in _SAID_IF_ANY if whole[key]}
+    if message.tool_calls:  # a plan's steps stand in its arguments already
+        document["tool_calls"] = [call_document(call) for call in message.tool_calls]
     if message.state.value != "active":
         document["state"] = whole["state"]
     if message.origin.value in ("injected", "synthetic"):
-    if message.tool_calls:  # a plan's steps stand in its arguments already
-        document["tool_calls"] = [call_document(call) for call in message.tool_calls]
         document["origin"] = whole["origin"]
     if message.reasoning_length is not None:
         document["reasoning_length"] = message.reasoning_length
@@ -229,9 +229,6 @@ def call_document(call: ToolCall) -> Document:
     return document
 
 
-def _path_of(result: SearchResult) -> Document:
-    return {
-        "query": result.query,
 def _planned(call: ToolCall) -> Document:
     """A tool call, with the steps of the plan that it writes down, if it does."""
     document = call_document(call)
@@ -241,6 +238,9 @@ def _planned(call: ToolCall) -> Document:
     return document
 
 
+def _path_of(result: SearchResult) -> Document:
+    return {
+        "query": result.query,
         "understood": result.understood,
         "repairs": list(result.repairs),
         "search_path": result.search_path,
