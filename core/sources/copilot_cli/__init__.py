@@ -8,6 +8,7 @@ its first event names, else the name of its folder or file.
 import itertools
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,13 @@ from core.sources.copilot_cli import kinds, workspace
 from core.sources.copilot_cli.events import Events
 from core.sources.copilot_cli.outline import Outline
 from core.sources.copilot_cli.sessions import sessions
-from core.sources.lines import JsonObject, objects
+from core.sources.lines import JsonObject, Mark, objects
 from core.sources.records import (
-    MessageRecord,
+    EarlierChangedError,
+    ReaderState,
     ReadTo,
     Record,
+    SessionRecord,
     SourceIdentity,
     UnknownRecord,
 )
@@ -40,6 +43,9 @@ EVENTS = "events.jsonl"
 _SNIFFED_OBJECTS = 20
 _SNIFFED_BYTES = 8 << 20
 _PROGRESS_BYTES = 1 << 20
+_MOST_APPENDED_BYTES = 16 << 20
+"""More than that appended is read with the whole file."""
+
 _KEPT_BYTES = 2 << 20
 """The objects of a file up to this size are kept for the second time: some 10 MB."""
 
@@ -125,39 +131,88 @@ def read(path: Path) -> Iterator[Record]:
     """
     with disk.opened(path) as stream:
         total = disk.stamp_of(stream).size
-        outline = Outline(path)
+        outline, mark = Outline(path), Mark()
         kept: list[JsonObject] | None = [] if total <= _KEPT_BYTES else None
-        for line in objects(disk.as_utf8(stream), is_event):
+        text, is_ended = disk.as_utf8(stream), True
+        for line in objects(text, is_event, mark=mark):
             if not isinstance(line, JsonObject):
                 yield line
                 continue
+            is_ended = line.terminated
             if kept is not None:
                 kept.append(line)
             if unknown := outline.add(line):
                 yield UnknownRecord(unknown[:100])
+        outline.settle()
         stream.seek(0)
         again = objects(disk.as_utf8(stream), is_event) if kept is None else iter(kept)
-        yield from _told(path, outline, again, total)
+        log = Log(outline, Events(outline), mark)
+        yield from _told(log, again, total)
+        yield ReadTo(min(mark.offset, total), total)
+        if text is stream and is_ended:
+            yield ReaderState(log, log.bytes)
 
 
-def _told(path: Path, outline: Outline, lines: Iterator[Any], total: int) -> Iterator[Record]:
+def read_on(path: Path, before: ReaderState) -> Iterator[Record]:
+    """Yield what was appended since, and the earlier messages whose calls it answers.
+
+    Raises:
+        EarlierChangedError: the file has to be read whole; before the first record.
+        SourceError: it cannot be read.
+    """
+    log = before.state
+    if not isinstance(log, Log):
+        raise EarlierChangedError
+    with disk.opened(path) as stream:
+        total = disk.stamp_of(stream).size
+        if total - log.mark.offset > _MOST_APPENDED_BYTES:
+            raise EarlierChangedError
+        stream.seek(log.mark.offset)
+        found = list(objects(stream, is_event, mark=log.mark))
+    unknown: list[str] = []
+    for line in found:
+        if isinstance(line, JsonObject):
+            if not line.terminated or log.outline.changes_earlier(line.value):
+                raise EarlierChangedError
+            unknown += filter(None, [log.outline.add(line)])
+    yield from (line for line in found if not isinstance(line, JsonObject))
+    yield from (UnknownRecord(kind[:100]) for kind in unknown)
+    yield from _told(log, iter(found), total)
+    yield ReadTo(log.mark.offset, total)
+    yield ReaderState(log, log.bytes)
+
+
+@dataclass(slots=True)
+class Log:
+    """A log that was read to `mark`, and the sessions of it that were told."""
+
+    outline: Outline
+    events: Events
+    mark: Mark
+    told: dict[str, SessionRecord] = field(default_factory=dict)
+
+    @property
+    def bytes(self) -> int:
+        """About how much memory this takes."""
+        return self.outline.bytes + self.events.bytes
+
+
+def _told(log: Log, lines: Iterator[Any], total: int) -> Iterator[Record]:
     """The messages, each session before its first one; one without messages is none."""
-    waiting = {session.native_id: session for session in sessions(path, outline)}
-    events, reached, told = Events(outline), 0, 0
+    waiting = {session.native_id: session for session in sessions(log.outline.path, log.outline)}
+    for name, before in log.told.items():
+        if (now := waiting.pop(name, before)) != before:
+            log.told[name] = now
+            yield now
+    told = 0
     for line in lines:
         if not isinstance(line, JsonObject):
             continue
-        for record in events.records(line):
-            if isinstance(record, MessageRecord) and record.session in waiting:
-                yield waiting.pop(record.session)
+        for record in (*log.events.answered(line), *log.events.records(line)):
+            if record.session in waiting:
+                log.told[record.session] = waiting.pop(record.session)
+                yield log.told[record.session]
             yield record
-        if line.terminated:
-            reached = line.offset + line.length + 1
-        if reached - told >= _PROGRESS_BYTES:
-            told = reached
-            yield ReadTo(min(reached, total), total)
-    for record in events.rest():
-        if record.session in waiting:
-            yield waiting.pop(record.session)
-        yield record
-    yield ReadTo(min(reached, total), total)
+        if line.offset - told >= _PROGRESS_BYTES:
+            told = line.offset
+            yield ReadTo(min(told, total), total)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from core.sources.copilot_cli import kinds
@@ -10,8 +11,9 @@ from core.sources.instants import instant
 from core.sources.lines import JsonObject
 from core.sources.loose import Json, identifier, items, json_text, mapping, number, text
 from core.sources.records import MessageRecord
-from core.types import MessageState, Origin, Role
+from core.types import MessageState, Origin, Role, ToolStatus
 
+_ENDS_THOUGHT = ("assistant.turn_end", "session.resume", "session.shutdown")
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
@@ -19,11 +21,11 @@ class Events:
     """Turns the lines of an outlined log into messages."""
 
     def __init__(self, outline: Outline) -> None:
-        outline.settle()
         self._outline = outline
         self._contents: dict[str, int] = {}
         self._counted: set[str] = set()
         self._thoughts: dict[str, list[tuple[JsonObject, str]]] = {}
+        self._open: dict[str, MessageRecord] = {}
 
     def records(self, line: JsonObject) -> Iterator[MessageRecord]:
         """Yield what one event says."""
@@ -45,16 +47,35 @@ class Events:
                 yield from self._message(line, Role.ASSISTANT, "", Origin.MODEL, tool_calls=(made,))
         elif kind == "tool.execution_complete":
             yield from self._result(line, data)
+        elif kind in _ENDS_THOUGHT:
+            yield from self._alone(self._outline.lane(line.value))
         elif kind in ("system.message", "system.notification"):
             if told := text(data, "content"):
                 yield from self._message(line, Role.SYSTEM, told, Origin.INJECTED)
         elif isinstance(kind, str) and kind in kinds.EVENTS:
             yield from self._event(line, kind, data)
 
-    def rest(self) -> Iterator[MessageRecord]:
-        """Yield thoughts that no message of the model followed."""
-        for lane in list(self._thoughts):
-            yield from self._alone(lane)
+    def answered(self, line: JsonObject) -> Iterator[MessageRecord]:
+        """Yield the earlier message whose call an event answers, with what became of it."""
+        data = mapping(line.value.get("data"))
+        call = identifier(data.get("toolCallId"))
+        if line.value.get("type") == "tool.execution_complete" and call in self._open:
+            asked = self._open[call]
+            if (status := outcome(data)) == ToolStatus.UNKNOWN:
+                return
+            calls = tuple(
+                replace(c, status=status) if c.id == call else c for c in asked.tool_calls
+            )
+            again = replace(asked, tool_calls=calls)
+            del self._open[call]
+            self._open.update((c.id, again) for c in calls if c.id in self._open)
+            yield again
+
+    @property
+    def bytes(self) -> int:
+        """About how much memory this takes."""
+        waiting = sum(len(each.content) for each in self._open.values())
+        return 200 * (len(self._contents) + len(self._counted)) + 2 * waiting
 
     def _alone(self, lane: str) -> Iterator[MessageRecord]:
         for line, thought in self._thoughts.pop(lane, ()):
@@ -122,6 +143,7 @@ class Events:
         )
 
     def _event(self, line: JsonObject, kind: str, data: Json) -> Iterator[MessageRecord]:
+        yield from self._alone(self._outline.lane(line.value))
         told = text(data, "summaryContent", "message", "error", "reason", "summary")
         content = told if kind == "session.compaction_complete" else None
         if content is None:
@@ -146,7 +168,7 @@ class Events:
             uid = f"{uid}@{line.offset}"
         self._contents[uid] = told
         at_ms, quality = instant(line.value.get("timestamp"))
-        yield MessageRecord(
+        message = MessageRecord(
             session,
             uid,
             role,
@@ -159,6 +181,10 @@ class Events:
             raw_ref=line.raw_ref,
             **more,
         )
+        for call in message.tool_calls:
+            if call.id is not None and call.status == ToolStatus.UNKNOWN:
+                self._open[call.id] = message
+        yield message
 
     def _state(self, offset: int, lane: str) -> MessageState:
         outline = self._outline

@@ -13,6 +13,8 @@ from core.sources.lines import JsonObject, without_surrogates
 from core.sources.loose import Json, identifier, items, json_text, mapping, text
 from core.types import ToolCall, ToolStatus
 
+_CHANGING = frozenset({"session.compaction_complete", "session.snapshot_rewind"})
+
 
 @dataclass(slots=True)
 class Facts:
@@ -54,7 +56,7 @@ class Outline:
     added: dict[int, list[ToolCall]] = field(default_factory=dict)
     removed: list[tuple[int, int]] = field(default_factory=list)
     _requested: set[str] = field(default_factory=set)
-    _started: dict[str, tuple[str, int | None, Json]] = field(default_factory=dict)
+    _started: dict[str, tuple[int | None, object]] = field(default_factory=dict)
     _last: dict[str, int] = field(default_factory=dict)
     _offsets: dict[str, int] = field(default_factory=dict)
     _agents: dict[str, str] = field(default_factory=dict)
@@ -140,24 +142,48 @@ class Outline:
             for request in map(mapping, items(data.get("toolRequests"))):
                 if asked := identifier(request.get("toolCallId")):
                     self._requested.add(asked)
+                    self._started.pop(asked, None)
                     self.names.setdefault(asked, text(request, "name") or "?")
         elif kind == "tool.execution_start" and call:
             self.names[call] = text(data, "toolName") or self.names.get(call, "?")
-            self._started.setdefault(call, (lane, self._last.get(lane), data))
+            if call not in self._requested:
+                self._started.setdefault(call, (self._last.get(lane), data.get("arguments")))
         elif kind == "tool.execution_complete" and call:
             self.outcomes[call] = outcome(data)
 
     def settle(self) -> None:
         """Give every call that started unasked to the message before it, once all is read."""
-        for call, (_, before, data) in self._started.items():
-            if before is not None and call not in self._requested:
-                self.added.setdefault(before, []).append(self.call(call, data.get("arguments")))
+        for call, (before, arguments) in self._started.items():
+            if before is not None:
+                self.added.setdefault(before, []).append(self.call(call, arguments))
 
     def stands_alone(self, call: str | None) -> bool:
         """Whether a started call is in no message: nobody asked, and none came before it."""
-        return call is None or (
-            call not in self._requested and self._started.get(call, ("", None, {}))[1] is None
+        return call is None or self._started.get(call, (0, None))[0] is None
+
+    def changes_earlier(self, record: Json) -> bool:
+        """Tell whether an event that is not taken in yet changes more than calls it answers."""
+        kind, data = record.get("type"), mapping(record.get("data"))
+        call = identifier(data.get("toolCallId"))
+        if kind in _CHANGING or (kind == "session.start" and self.native_id is None):
+            return True
+        if kind == "subagent.started":
+            return identifier(record.get("agentId")) in self.lanes
+        if kind == "tool.execution_start":
+            return call is not None and call not in self._requested
+        if kind == "tool.execution_complete":
+            return self.outcomes.get(call or "", outcome(data)) != outcome(data)
+        return kind == "assistant.message" and any(
+            request.get("toolCallId") in self._started
+            for request in map(mapping, items(data.get("toolRequests")))
+            if isinstance(request.get("toolCallId"), str)
         )
+
+    @property
+    def bytes(self) -> int:
+        """About how much memory this takes."""
+        calls = len(self.names) + len(self._requested)
+        return 10_000 + 200 * len(self._offsets) + 200 * calls
 
     def call(self, call: str | None, arguments: object, name: str | None = None) -> ToolCall:
         """Return a call with what became of it."""

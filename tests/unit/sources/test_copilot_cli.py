@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 from core.errors import SourceError
 from core.sources import copilot_cli, detect
 from core.sources.copilot_cli import workspace
+from core.sources.following import Followed
 from core.sources.records import BadSourceRecord, MessageRecord, SessionRecord, UnknownRecord
 from core.types import MessageState, Origin, Relation, Role, SessionKind, TitleSource, ToolStatus
 from tests.unit.sources import expected
+from tests.unit.sources.test_following import Counted, ends_of_lines, in_pieces
 
 COPILOT = expected.SAMPLES / "others" / "copilot"
 HELD = [e for e in expected.entries("copilot") if "visualstudio" not in e["path"]]
@@ -154,6 +156,8 @@ def test_thoughts_go_with_the_message_they_precede_once(log):
         event("assistant.reasoning", 4, content="more"),
         event("assistant.message", 5, content="b"),
         event("assistant.reasoning", 6, content="last"),
+        event("assistant.turn_end", 7),
+        event("assistant.reasoning", 8, content="a message may follow this one"),
     )
     assert [(m.content, m.reasoning) for m in told(path)] == [
         ("a", "I think"), ("b", "more"), ("", "last")
@@ -249,6 +253,46 @@ def test_only_this_reader_knows_the_logs(tmp_path):
         shutil.copy(path, tmp_path / "x.jsonl")
     others = [p for p in expected.SAMPLES.rglob("*") if p.is_file() and "copilot" not in p.parts]
     assert [p for p in others if copilot_cli.recognises(p)] == []
+
+
+PIECES = [
+    event("user.message", 2, content="go"),
+    event("assistant.message", 3, content="", toolRequests=[
+        {"toolCallId": "c1", "name": "bash", "arguments": {}},
+        {"toolCallId": "c2", "name": "task", "arguments": {}}]),
+    event("tool.execution_start", 4, toolCallId="c1", toolName="bash"),
+    event("tool.execution_complete", 5, toolCallId="c1", success=True, result={"content": "x"}),
+    event("subagent.started", 6, agent="ag", toolCallId="c2", agentName="explore"),
+    event("assistant.message", 7, agent="ag", content="inside"),
+    event("tool.execution_complete", 8, toolCallId="c2", success=False, error={"message": "no"}),
+    event("assistant.reasoning", 9, content="hm"),
+    event("assistant.message", 10, content="done", apiCallId="a", outputTokens=3),
+    event("tool.execution_start", 11, toolCallId="c3", toolName="view", arguments={"a": 1}),
+    event("session.title_changed", 12, title="Named"),
+    event("session.compaction_complete", 13, summaryContent="so far"),
+    event("user.message", 14, content="back"),
+    event("session.snapshot_rewind", 15, upToEventId=U.format(14)),
+    event("user.message", 16, content="on"),
+]  # fmt: skip
+
+
+def test_a_log_read_as_it_grows_ends_as_one_read_whole(tmp_path, log, monkeypatch):
+    path = log(*PIECES, name="made/s-1/events.jsonl")
+    text = path.read_bytes()
+    counted = Counted(monkeypatch, copilot_cli)
+    for number, cuts in enumerate(([], ends_of_lines(text), ends_of_lines(text)[4::3])):
+        pieces, whole = in_pieces(path, tmp_path / str(number), cuts, Followed())
+        assert pieces == whole
+    assert counted.alone > counted.whole > 0
+
+
+@pytest.mark.parametrize(
+    "sample", sorted(COPILOT.rglob("events.jsonl")), ids=lambda p: p.parent.name
+)
+def test_a_sample_read_as_it_grows_ends_as_one_read_whole(tmp_path, sample):
+    cuts = ends_of_lines(sample.read_bytes())
+    pieces, whole = in_pieces(sample, tmp_path / "x", cuts, Followed())
+    assert pieces == whole
 
 
 ANY = st.recursive(
