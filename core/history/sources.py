@@ -4,12 +4,14 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import apsw
 import msgspec
 
+from core.history import legacy_imports
+from core.history.legacy_imports import LegacyState
 from core.sources.records import SourceIdentity
 from core.store import clock
 from core.upkeep_types import SourceState, SourceTrouble
@@ -22,7 +24,11 @@ BAD_RECORDS_KEPT = 1000
 
 @dataclass(frozen=True, slots=True)
 class KnownFile:
-    """A file as it was when it was read last; `kind` and `instance` name its source."""
+    """A file as it was when it was read last; `kind` and `instance` name its source.
+
+    `named_as` is the path under which it was met first, where it was moved since. `legacy` is
+    how far it is where it is a snapshot that is moved in once.
+    """
 
     id: int
     source_id: int
@@ -36,6 +42,8 @@ class KnownFile:
     state: FileState
     head_hash: bytes | None
     tail_hash: bytes | None
+    named_as: str | None = None
+    legacy: LegacyState | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +94,15 @@ def ensure_source(
 def known_files(db: apsw.Connection) -> dict[str, list[KnownFile]]:
     """Return every file that was read, by its path; a path may hold several sources."""
     found: dict[str, list[KnownFile]] = {}
+    moved_in = legacy_imports.states(db)
     for row in db.execute(
         "SELECT f.id, f.source_id, s.kind, s.instance, f.path, f.inode, f.size, f.mtime_ns,"
-        " f.reader_version, f.state, f.head_hash, f.tail_hash"
+        " f.reader_version, f.state, f.head_hash, f.tail_hash, f.named_as"
         " FROM source_files AS f JOIN sources AS s ON s.id = f.source_id ORDER BY f.id"
     ):
-        found.setdefault(row[4], []).append(KnownFile(*row))
+        known = KnownFile(*row)
+        legacy = moved_in.get(known.path)
+        found.setdefault(known.path, []).append(replace(known, legacy=legacy) if legacy else known)
     return found
 
 
@@ -129,9 +140,10 @@ def save_file(db: apsw.Connection, source_id: int, reading: FileReading) -> int:
 
 
 def move_file(db: apsw.Connection, file_id: int, path: str, inode: int, mtime_ns: int) -> None:
-    """Let a file that was read be known by the path it has now."""
+    """Let a file that was read be known by the path it has now, and by its first name."""
     db.execute(
-        "UPDATE OR IGNORE source_files SET path = ?, inode = ?, mtime_ns = ? WHERE id = ?",
+        "UPDATE OR IGNORE source_files SET named_as = coalesce(named_as, path), path = ?,"
+        " inode = ?, mtime_ns = ?, state = 'done' WHERE id = ?",
         (path, inode, mtime_ns, file_id),
     )
 

@@ -61,7 +61,7 @@ class _Before(NamedTuple):
 
 
 class Import:
-    """One import of some places, to be used once: `plan`, batches read and written, `finish`.
+    """One import of some places, to be used once: `plan`, `begin`, batches, `finish`.
 
     `followed` is what earlier imports of this process know of files that grow; of those only
     what was appended is read.
@@ -99,6 +99,16 @@ class Import:
         """
         self._plan = make_plan(self._paths, self._kind, known, own)
         self._parser = Parser(self._plan.units, self._followed)
+
+    @property
+    def has_moves(self) -> bool:
+        """Whether `begin` has something to store."""
+        return bool(self._plan.moved)
+
+    def begin(self, db: apsw.Connection) -> None:
+        """Store, in the caller's transaction, which files moved since they were read."""
+        for known, name, stamp in self._plan.moved:
+            sources.move_file(db, known.id, name, stamp.inode, stamp.mtime_ns)
 
     def read_batch(self) -> Parsed | None:
         """Parse on; None when everything is parsed. Nothing is stored, nothing is locked."""
@@ -169,9 +179,7 @@ class Import:
                 absence.note_messages(db, self._source_ids[source], name, told)
 
     def finish(self, db: apsw.Connection) -> None:
-        """Store, in the caller's transaction, which files moved or vanished, and the sums."""
-        for known, name, stamp in self._plan.moved:
-            sources.move_file(db, known.id, name, stamp.inode, stamp.mtime_ns)
+        """Store, in the caller's transaction, which files vanished, and the sums."""
         absence.note_files_back(db, self._plan.back)
         sources.mark_gone(db, self._plan.gone)
         absence.note_gone_files(db, self._plan.lost)
@@ -238,6 +246,8 @@ def run_sync(db: apsw.Connection, job: Import) -> Iterator[Progress]:
     """
     with translated(db.filename), _rare_collections():
         job.plan(sources.known_files(db), Path(db.filename).parent)
+        if job.has_moves:
+            written(db, job.begin)
         with ThreadPoolExecutor(1, "parsing") as ahead:
             reading = ahead.submit(job.read_batch)
             try:
@@ -276,6 +286,8 @@ async def run(store: Store, job: Import) -> AsyncIterator[Progress]:
     """
     known = await store.read(sources.known_files)
     await _ended(asyncio.create_task(asyncio.to_thread(job.plan, known, store.path.parent)))
+    if job.has_moves:
+        await store.write(job.begin)
     reading = asyncio.create_task(asyncio.to_thread(job.read_batch))
     try:
         while (parsed := await _ended(reading)) is not None:

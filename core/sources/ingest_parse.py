@@ -4,6 +4,7 @@ import time
 from collections import Counter
 from collections.abc import Generator, Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from core.errors import SourceError
 from core.history.sources import BAD_RECORDS_KEPT, FileReading
@@ -118,7 +119,11 @@ class _Reading:
                 return
             except EarlierChangedError:
                 self._begin_anew()
-        yield from reader.read(path)
+        first_name = self.unit.known.named_as if self.unit.known else None
+        if first_name is not None and hasattr(reader, "read_named"):
+            yield from getattr(reader, "read_named")(path, Path(first_name))  # noqa: B009
+        else:
+            yield from reader.read(path)
 
     def _go_on(self, before: Kept) -> None:
         self.offset = before.reading.offset
@@ -300,8 +305,8 @@ def _note(record: Record, reading: _Reading, parsed: Parsed) -> None:
         reading.bad_count += 1
     elif isinstance(record, Remark):
         if len(reading.remarks) < _REMARKS_TOLD:
-            told = f"line {record.line}: {record.text}" if record.line else record.text
-            reading.remarks.append(told)
+            words = f"line {record.line}: {record.text}" if record.line else record.text
+            reading.remarks.append(words)
         reading.remark_count += 1
 
 

@@ -8,12 +8,12 @@ import contextlib
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from core.errors import SourceError
 from core.history.sources import KnownFile
-from core.sources import detect, files, unread
+from core.sources import detect, files, legacy, unread
 from core.sources.detect import Reader
 from core.sources.files import CREDENTIAL_NAMES, FileStamp
 from core.sources.lines import without_surrogates
@@ -26,13 +26,18 @@ NEVER_WALKED = frozenset({".git", ".venv", "__pycache__", "node_modules"})
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A file to read. `known` is what the store knows of it, None for a new one."""
+    """A file to read. `known` is what the store knows of it, None for a new one.
+
+    Of a file that was moved since it was read, `known` is what it was under its old path.
+    `cursor` is the row behind which a snapshot that is moved in once is read on, else None.
+    """
 
     path: Path
     name: str
     reader: Reader
     stamp: FileStamp
     known: KnownFile | None
+    cursor: int | None = None
 
 
 @dataclass(slots=True)
@@ -69,7 +74,14 @@ class Plan:
         self.reports.append(FileReport(name, "failed", reason=str(error)))
 
 
-def make_plan(paths: list[Path], kind: str | None, known: Known, own: Path | None = None) -> Plan:
+def make_plan(
+    paths: list[Path],
+    kind: str | None,
+    known: Known,
+    own: Path | None = None,
+    *,
+    again: bool = False,
+) -> Plan:
     """Look at the places and tell what is to be read there, in order.
 
     Args:
@@ -78,6 +90,7 @@ def make_plan(paths: list[Path], kind: str | None, known: Known, own: Path | Non
         known: the files of the store.
         own: the folder of the store itself, of which no file is opened: closing it again would
             drop the locks of this process.
+        again: read a file that is named once more, whatever is known of it.
 
     Raises:
         SourceError: there is no such kind.
@@ -88,7 +101,7 @@ def make_plan(paths: list[Path], kind: str | None, known: Known, own: Path | Non
         place = Path(os.path.abspath(path))  # noqa: PTH100 (links in it stay as they are)
         try:
             if not place.is_dir():
-                planner.file(place, forced)
+                planner.file(place, forced, again=again)
             elif planner.is_own(place):
                 raise SourceError(f"{place} belongs to the store itself", path=str(place))
             elif reader := forced or detect.home_of(place):
@@ -110,16 +123,18 @@ class _Planner:
         self.plan = Plan()
         self._known = known
         self._own = None if own is None else own.resolve()
-        self._missing: dict[int, list[KnownFile]] = {}
+        self._by_inode: dict[int, list[KnownFile]] = {}
         self._seen: set[str] = set()
         for versions in known.values():
             for each in versions:
-                self._missing.setdefault(each.size, []).append(each)
+                self._by_inode.setdefault(each.inode, []).append(each)
 
-    def file(self, path: Path, forced: Reader | None) -> None:
+    def file(self, path: Path, forced: Reader | None, *, again: bool = False) -> None:
         """Plan a file that was named: not to know it is a failure."""
         if self.is_own(path.parent):
             raise SourceError(f"{path} belongs to the store itself", path=str(path))
+        if not again and self._is_moved_in(_name(path)):
+            return
         reader = forced or detect.detect(path)
         if reader is None and (others := unread.sentence(path)):
             raise SourceError(f"{path} is {others}", path=str(path))
@@ -132,7 +147,7 @@ class _Planner:
                 f"{path} is not a file of conversations that this version knows", path=str(path)
             )
         for each in reader.files(path):
-            self._consider(each, reader)
+            self._consider(each, reader, again=again)
 
     def home(self, folder: Path, reader: Reader) -> None:
         """Plan a folder of one kind; its reader knows what is to be read."""
@@ -195,6 +210,8 @@ class _Planner:
     def _sniffed(self, path: Path) -> Reader | None:
         """The reader of a file in a folder; one the store knows unchanged is not opened."""
         name = _name(path)
+        if self._is_moved_in(name):
+            return None
         try:
             stamp = files.stamp(path)
             for known in self._known.get(name, ()):
@@ -222,21 +239,33 @@ class _Planner:
         except SourceError as error:
             self.plan.fail(_name(path), error)
 
-    def _consider(self, path: Path, reader: Reader) -> None:
+    def _consider(self, path: Path, reader: Reader, *, again: bool = False) -> None:
         name = _name(path)
-        if name in self._seen:
+        if name in self._seen or (not again and self._is_moved_in(name)):
             return
         stamp = _stamp(path, reader)
         known = next((k for k in self._known.get(name, ()) if k.kind == reader.KIND), None)
-        if known is not None and _same(known, stamp, reader):
+        if known is not None and not again and _same(known, stamp, reader):
             self._unchanged(name)
             return
         self._seen.add(name)
-        if known is None and (moved := self._moved(path, reader, stamp)) is not None:
+        if (moved := self._moved(path, reader, stamp)) is not None:
             self.plan.moved.append((moved, name, stamp))
-            self.plan.skip(name, f"moved from {moved.path}, read before")
-            return
-        self.plan.units.append(Unit(path, name, reader, stamp, known))
+            if stamp.size == moved.size:
+                self.plan.skip(name, f"moved from {moved.path}, read before")
+                return
+            known = replace(moved, named_as=moved.named_as or moved.path)
+        cursor = legacy.start(path, reader, known, again=again)
+        self.plan.units.append(Unit(path, name, reader, stamp, known, cursor))
+
+    def _is_moved_in(self, name: str) -> bool:
+        """Whether a file is left alone for good; it is then noted, and not even looked at."""
+        if not legacy.is_moved_in(self._known.get(name, ())):
+            return False
+        if name not in self._seen:
+            self._seen.add(name)
+            self.plan.skip(name, legacy.MOVED_IN)
+        return True
 
     def _unchanged(self, name: str) -> None:
         self._seen.add(name)
@@ -246,18 +275,18 @@ class _Planner:
         self.plan.back += [each.id for each in versions if each.state == "gone"]
 
     def _moved(self, path: Path, reader: Reader, stamp: FileStamp) -> KnownFile | None:
-        """The file that was read under another path, where it no longer is."""
-        for known in self._missing.get(stamp.size, ()):
+        """The file that was read under another path, where it no longer is; it may have grown."""
+        for known in self._by_inode.get(stamp.inode, ()):
             if (
                 known.kind == reader.KIND
-                and known.state == "done"
+                and known.path != _name(path)
+                and known.state in ("done", "gone")
                 and known.reader_version == reader.READER_VERSION
-                and known.inode == stamp.inode
-                and stamp.size
-                and _is_absent(known.path)
+                and 0 < known.size <= stamp.size
+                and _is_another(known.path, stamp.inode)
             ):
                 with files.opened(path) as stream:
-                    is_same = files.hashes(stream, stamp.size) == (known.head_hash, known.tail_hash)
+                    is_same = files.hashes(stream, known.size) == (known.head_hash, known.tail_hash)
                 identity = reader.identity(path)
                 if is_same and (identity.kind, identity.instance) == (known.kind, known.instance):
                     return known
@@ -293,6 +322,14 @@ def is_export(reader: Reader, path: Path) -> bool:
 def _is_empty(folder: Path) -> bool:
     with os.scandir(folder) as entries:
         return next(entries, None) is None
+
+
+def _is_another(name: str, inode: int) -> bool:
+    """Whether there is no file of this name, or not the one that was there."""
+    try:
+        return files.stamp(Path(name)).inode != inode
+    except SourceError:
+        return _is_absent(name)
 
 
 def _is_absent(name: str) -> bool:

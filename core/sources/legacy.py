@@ -5,15 +5,14 @@ A reader with `read_from` and `is_legacy` has such files. A page is stored toget
 stored. When a file is complete it is not opened any more, not even to see whose it is.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import apsw
 
 from core.history import legacy_imports, sources
-from core.history.legacy_imports import LegacyState
-from core.history.sources import FileReading
+from core.history.sources import FileReading, KnownFile
 from core.sources.detect import Reader
 from core.sources.files import FileStamp
 from core.sources.records import LegacyCursor, Record, SourceIdentity
@@ -33,12 +32,12 @@ class Page:
     at: LegacyCursor
 
 
-def is_moved_in(state: LegacyState | None) -> bool:
-    """Whether a file is left alone from now on."""
-    return state is not None and state.complete
+def is_moved_in(versions: Sequence[KnownFile]) -> bool:
+    """Whether a file, given all that is known of it, is left alone from now on."""
+    return any(each.legacy is not None and each.legacy.complete for each in versions)
 
 
-def start(path: Path, reader: Reader, state: LegacyState | None, *, again: bool) -> int | None:
+def start(path: Path, reader: Reader, known: KnownFile | None, *, again: bool) -> int | None:
     """Return behind which row a file is read on, None where it is read like any other.
 
     Opens the file for a glimpse, so a complete one must not come here unless it is read again.
@@ -46,7 +45,7 @@ def start(path: Path, reader: Reader, state: LegacyState | None, *, again: bool)
     is_legacy = getattr(reader, "is_legacy", None)
     if is_legacy is None or not is_legacy(path):
         return None
-    return 0 if again or state is None else state.cursor
+    return 0 if again or known is None or known.legacy is None else known.legacy.cursor
 
 
 def records(path: Path, reader: Reader, cursor: int) -> Iterator[Record]:

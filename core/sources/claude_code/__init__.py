@@ -145,6 +145,15 @@ def found(env: Mapping[str, str], home: Path) -> Iterator[FoundSource]:
 def read(path: Path) -> Iterator[Record]:
     """Yield the sessions and messages of one transcript; a session before its messages.
 
+    Raises:
+        SourceError: as `read_named`.
+    """
+    return read_named(path, path)
+
+
+def read_named(path: Path, name: Path) -> Iterator[Record]:
+    """Yield what a transcript holds whose session is known by the `name` that the file had.
+
     The file is gone through twice (about 30 MB/s together); of a large one nothing is kept in
     between but the outline. A last line without its end is yielded, `ReadTo` stays before it.
 
@@ -152,7 +161,7 @@ def read(path: Path) -> Iterator[Record]:
         SourceError: the file cannot be read, or was rewritten meanwhile.
     """
     with disk.opened(path) as stream:
-        outline, mark = Outline(path), Mark()
+        outline, mark = Outline(name.stem), Mark()
         total, told = disk.stamp_of(stream).size, 0
         kept: list[JsonObject] | None = [] if total <= _KEPT_BYTES else None
         text, last = disk.as_utf8(stream), None

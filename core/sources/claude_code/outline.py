@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable
 from datetime import datetime
 from enum import Enum, auto
-from pathlib import Path
 from typing import Any
 
 from core.sources.claude_code.facts import SessionFacts
@@ -104,8 +103,8 @@ class Place:
 class Outline:
     """Collects the places of a file's lines, in file order, and what is said about sessions."""
 
-    def __init__(self, path: Path) -> None:
-        self.stem = path.stem
+    def __init__(self, stem: str) -> None:
+        self.stem = stem
         self.is_agent = False
         self.places: list[Place] = []
         self.sessions = [SessionFacts(None, -1)]
