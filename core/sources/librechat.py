@@ -25,6 +25,8 @@ READER_VERSION = 1
 REWRITES = True
 SUFFIXES = frozenset({".json"})
 CHOOSES = "file"
+MOVES = False
+"""An export of one path alone counts places differently; a message stays where it was."""
 
 NO_TITLES = {"new chat", "untitled"}
 """Titles of conversations that were never given one."""
