@@ -6,17 +6,21 @@ the last entry. Files of versions 1 and 2 have no ids and are one line.
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from core.sources import files as disk
 from core.sources import found as places_found
-from core.sources.lines import JsonObject, objects
+from core.sources.lines import JsonObject, Mark, objects
 from core.sources.pi import places
 from core.sources.pi.messages import Messages
 from core.sources.pi.outline import Outline, is_entry
 from core.sources.pi.sessions import session
 from core.sources.records import (
+    EarlierChangedError,
     MessageRecord,
+    ReaderState,
     ReadTo,
     Record,
     SessionRecord,
@@ -36,6 +40,9 @@ CHOOSES = "folder"
 
 _SNIFFED_BYTES = 1 << 20
 _PROGRESS_BYTES = 1 << 20
+_MOST_APPENDED_BYTES = 16 << 20
+"""More than that appended is read with the whole file."""
+
 _KEPT_BYTES = 2 << 20
 """The objects of a file up to this size are kept for the second time: some 10 MB."""
 
@@ -108,12 +115,14 @@ def read(path: Path) -> Iterator[Record]:
     """
     with disk.opened(path) as stream:
         total = disk.stamp_of(stream).size
-        outline = Outline(path)
+        outline, mark = Outline(path), Mark()
         kept: list[JsonObject] | None = [] if total <= _KEPT_BYTES else None
-        for line in objects(disk.as_utf8(stream), is_entry):
+        text, is_ended = disk.as_utf8(stream), True
+        for line in objects(text, is_entry, mark=mark):
             if not isinstance(line, JsonObject):
                 yield line
                 continue
+            is_ended = line.terminated
             if kept is not None:
                 kept.append(line)
             if unknown := outline.add(line):
@@ -121,23 +130,80 @@ def read(path: Path) -> Iterator[Record]:
         outline.settle()
         stream.seek(0)
         again = objects(disk.as_utf8(stream), is_entry) if kept is None else iter(kept)
-        own = session(path, outline)
-        waiting: SessionRecord | None = own
-        messages, index, reached, told = Messages(outline, own), -1, 0, 0
-        for line in again:
-            if not isinstance(line, JsonObject):
-                continue
-            index += 1
-            if index == len(outline.on_path):
-                break  # it grew meanwhile; the next import reads that
-            for record in messages.records(index, line):
-                if waiting is not None and isinstance(record, MessageRecord):
-                    yield waiting
-                    waiting = None
-                yield record
-            if line.terminated:
-                reached = line.offset + line.length + 1
-            if reached - told >= _PROGRESS_BYTES:
-                told = reached
-                yield ReadTo(min(reached, total), total)
-        yield ReadTo(min(reached, total), total)
+        told = session(path, outline)
+        transcript = Transcript(outline, Messages(outline, told), mark)
+        yield from _told(transcript, told, again, total)
+        yield ReadTo(min(mark.offset, total), total)
+        if text is stream and is_ended:
+            yield ReaderState(transcript, transcript.bytes)
+
+
+def read_on(path: Path, before: ReaderState) -> Iterator[Record]:
+    """Yield what was appended since, and the earlier messages whose calls it answers.
+
+    Raises:
+        EarlierChangedError: the file has to be read whole; before the first record.
+        SourceError: it cannot be read.
+    """
+    transcript = before.state
+    if not isinstance(transcript, Transcript):
+        raise EarlierChangedError
+    outline = transcript.outline
+    with disk.opened(path) as stream:
+        total = disk.stamp_of(stream).size
+        if total - transcript.mark.offset > _MOST_APPENDED_BYTES:
+            raise EarlierChangedError
+        stream.seek(transcript.mark.offset)
+        found = list(objects(stream, is_entry, mark=transcript.mark))
+    unknown: list[str] = []
+    for line in found:
+        if isinstance(line, JsonObject):
+            if not line.terminated or outline.changes_earlier(line.value):
+                raise EarlierChangedError
+            unknown += filter(None, [outline.add(line)])
+    outline.go_on()
+    yield from (line for line in found if not isinstance(line, JsonObject))
+    yield from (UnknownRecord(kind[:100]) for kind in unknown)
+    yield from _told(transcript, session(path, outline), iter(found), total)
+    yield ReadTo(transcript.mark.offset, total)
+    yield ReaderState(transcript, transcript.bytes)
+
+
+@dataclass(slots=True)
+class Transcript:
+    """A transcript that was read to `mark`; `told` is its session, once a message was told."""
+
+    outline: Outline
+    messages: Messages
+    mark: Mark
+    entries: int = 0
+    told: SessionRecord | None = None
+
+    @property
+    def bytes(self) -> int:
+        """About how much memory this takes."""
+        return self.outline.bytes + self.messages.bytes
+
+
+def _told(
+    transcript: Transcript, now: SessionRecord, lines: Iterator[Any], total: int
+) -> Iterator[Record]:
+    """The messages of lines, and the session before the first, or where it changed."""
+    if transcript.told not in (None, now):
+        transcript.told = now
+        yield now
+    messages, reported = transcript.messages, 0
+    for line in lines:
+        if not isinstance(line, JsonObject):
+            continue
+        if transcript.entries == len(transcript.outline.on_path):
+            break  # it grew meanwhile; the next import reads that
+        index, transcript.entries = transcript.entries, transcript.entries + 1
+        for record in (*messages.answered(line), *messages.records(index, line)):
+            if transcript.told is None and isinstance(record, MessageRecord):
+                transcript.told = now
+                yield now
+            yield record
+        if line.offset - reported >= _PROGRESS_BYTES:
+            reported = line.offset
+            yield ReadTo(min(reported, total), total)

@@ -3,7 +3,7 @@
 import hashlib
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from core.sources.injected import OPENCLAW_INJECTED
@@ -34,6 +34,7 @@ class Messages:
         self._outline = outline
         self._session = session
         self._equals: Counter[bytes] = Counter()
+        self._open: dict[str, MessageRecord] = {}
 
     def records(self, index: int, line: JsonObject) -> Iterator[Record]:
         """Yield what the entry of this number says."""
@@ -46,6 +47,25 @@ class Messages:
                 yield self._made(place, Role.SYSTEM, summary, Origin.SYNTHETIC)
         elif kind == "custom_message":
             yield from self._custom(place, record)
+
+    def answered(self, line: JsonObject) -> Iterator[MessageRecord]:
+        """Yield the earlier message whose call an entry answers, with what became of it."""
+        message = mapping(line.value.get("message"))
+        call = identifier(message.get("toolCallId"))
+        if message.get("role") == "toolResult" and call in self._open:
+            asked, status = self._open.pop(call), outcome(message)
+            calls = tuple(
+                replace(c, status=status) if c.id == call else c for c in asked.tool_calls
+            )
+            again = replace(asked, tool_calls=calls)
+            self._open.update((c.id, again) for c in calls if c.id in self._open)
+            yield again
+
+    @property
+    def bytes(self) -> int:
+        """About how much memory this takes."""
+        waiting = sum(len(each.content) for each in self._open.values())
+        return 160 * len(self._equals) + 2 * waiting
 
     def _message(self, place: _Place, message: Json) -> Iterator[Record]:
         role = message.get("role")
@@ -156,7 +176,7 @@ class Messages:
         line = place.line
         written = at(line.value)
         at_ms, quality = instant(written)
-        return MessageRecord(
+        message = MessageRecord(
             self._session.native_id,
             self._uid(written, role, content, more),
             role,
@@ -169,6 +189,10 @@ class Messages:
             raw_ref=line.raw_ref,
             **more,
         )
+        for call in message.tool_calls:
+            if call.id is not None and call.status == ToolStatus.UNKNOWN:
+                self._open[call.id] = message
+        return message
 
     def _uid(self, written: object, role: Role, content: str, more: dict[str, Any]) -> str:
         """An id of what was said and when, the same in each file that holds a copy.

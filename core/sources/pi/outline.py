@@ -69,6 +69,7 @@ class Outline:
     _ids: dict[str, int] = field(default_factory=dict)
     _compactions: list[tuple[int, Json]] = field(default_factory=list)
     _linked: bool = False
+    _has_roots: bool = False
 
     def add(self, line: JsonObject) -> str | None:
         """Take an entry in; return its type where that is not known."""
@@ -76,7 +77,9 @@ class Outline:
         kind = record.get("type")
         if kind == "session" and not self.header:
             self.header = record
-        self._parents.append(self._parent(record, index))
+        parent = self._parent(record, index)
+        self._has_roots = self._has_roots or (parent == _NO_PARENT and index > 1)
+        self._parents.append(parent)
         own = identifier(record.get("id"))
         if own is not None and kind != "session":
             self._ids[own] = index
@@ -148,6 +151,31 @@ class Outline:
         if isinstance(ordinal, int) and not isinstance(ordinal, bool) and 0 <= ordinal <= index:
             return ordinal
         return index
+
+    def changes_earlier(self, record: Json) -> bool:
+        """Tell whether an entry that is not taken in yet changes where earlier ones stand.
+
+        So does one that does not follow the last, and a compaction.
+        """
+        if record.get("type") == "compaction" or not self._parents:
+            return True
+        was_linked = self._linked
+        parent = self._parent(record, len(self._parents))
+        now_linked, self._linked = self._linked, was_linked
+        if parent == _NO_PARENT:
+            return was_linked
+        if now_linked and not was_linked and self._has_roots:
+            return True
+        return parent != len(self._parents) - 1
+
+    def go_on(self) -> None:
+        """Take what was added since the path was told as its end."""
+        self.on_path.extend(b"\1" * (len(self._parents) - len(self.on_path)))
+
+    @property
+    def bytes(self) -> int:
+        """About how much memory this takes."""
+        return 10_000 + 160 * len(self._ids) + 10 * len(self._parents) + 200 * len(self.names)
 
 
 def outcome(message: Json) -> ToolStatus:

@@ -8,12 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.sources import detect, pi
+from core.sources.following import Followed
 from core.sources.ingest import Import, run_sync
 from core.sources.pi import places
 from core.sources.records import MessageRecord, SessionRecord, UnknownRecord
 from core.store.connection import open_store
 from core.types import MessageState, Origin, Relation, Role, SessionKind, TitleSource, ToolStatus
 from tests.unit.sources import expected
+from tests.unit.sources.test_following import Counted, ends_of_lines, in_pieces
 
 OTHERS = expected.SAMPLES / "others"
 
@@ -307,6 +309,57 @@ def imported(db, path):
 
 def rows(db):
     return list(db.execute("SELECT content, state FROM messages ORDER BY id"))
+
+
+def call(own, parent, second, *names):
+    blocks = [{"type": "toolCall", "id": name, "name": "read", "arguments": {}} for name in names]
+    return entry(own, parent, second, role="assistant", content=blocks)
+
+
+def answer(own, parent, second, to, *, failed=False):
+    found = {"toolCallId": to, "content": "x", "isError": failed}
+    return entry(own, parent, second, role="toolResult", **found)
+
+
+PIECES = [
+    said("a", None, 1, "go"),
+    call("b", "a", 2, "c1", "c2"),
+    answer("c", "b", 3, "c1"),
+    {"type": "session_info", "id": "d", "parentId": "c", "timestamp": at(4), "name": "Mine"},
+    answer("e", "d", 5, "c2", failed=True),
+    said("f", "c2", 6, "the call is its parent"),
+    said("g", "f", 7, "left"),
+    said("h", "f", 8, "right"),
+    {"type": "compaction", "id": "i", "parentId": "h", "timestamp": at(9), "summary": "so far",
+     "firstKeptEntryId": "g"},
+    said("j", "i", 10, "on"),
+    said("k", None, 11, "anew"),
+    said("l", "k", 12, "and on"),
+]  # fmt: skip
+NO_IDS = [said(None, None, n, f"line {n}") for n in range(1, 6)]
+NO_PARENTS = [said(f"x{n}", None, n, f"line {n}") for n in range(1, 4)]
+
+
+@pytest.mark.parametrize(
+    ("lines", "alone"),
+    [
+        (PIECES, 6),
+        (NO_IDS, 5),
+        (NO_PARENTS, 3),
+        ([*NO_PARENTS, said("y", "x1", 4, "links now")], 3),
+    ],
+    ids=["tree", "no ids", "no parents", "links later"],
+)
+def test_a_transcript_read_as_it_grows_ends_as_one_read_whole(
+    tmp_path, transcript, monkeypatch, lines, alone
+):
+    path = transcript(*lines, name="made/s-1.jsonl")
+    text = path.read_bytes()
+    counted = Counted(monkeypatch, pi)
+    for number, cuts in enumerate((ends_of_lines(text), ends_of_lines(text)[3::2])):
+        pieces, whole = in_pieces(path, tmp_path / str(number), cuts, Followed())
+        assert pieces == whole
+    assert counted.alone >= alone
 
 
 ANY = st.recursive(
