@@ -39,10 +39,12 @@ class Reader(Protocol):
 
     A module may have more: `MOVES` (do stored messages follow when their position changes; as
     `REWRITES` where it is missing), `stat_paths` (the files that are read along with one),
-    `COPIES_SILENTLY` (a fork is a copy of the messages, without a word of where they come
-    from), `ALIGNS` (messages without ids: a batch ends between sessions, never within one),
-    `read_on` with `ReaderState` (an append costs the appended bytes alone), `read_from`
-    with `LegacyCursor` (a snapshot that is moved in by pages, and then never opened again).
+    `is_export` (did a person once fetch the file, so that nothing is gone that it does not hold),
+    `read_named` (as `read`, of a file that had another name, by which its session is known),
+    `COPIES_SILENTLY` (a fork is a copy of the messages, without a word of where they come from),
+    `ALIGNS` (messages without ids: a batch ends between sessions, never within one),
+    `read_on` with `ReaderState` (an append costs the appended bytes alone), `is_legacy` and
+    `read_from` with `LegacyCursor` (a snapshot that is moved in by pages, then never opened).
     """
 
     KIND: str

@@ -24,6 +24,7 @@ from core.history.forks import link_forks
 from core.history.sources import LastRun
 from core.index import backfill
 from core.index.state import new_holder
+from core.sources import legacy
 from core.sources.detect import Reader
 from core.sources.following import Followed
 from core.sources.ingest_held import Lot
@@ -64,7 +65,7 @@ class Import:
     """One import of some places, to be used once: `plan`, `begin`, batches, `finish`.
 
     `followed` is what earlier imports of this process know of files that grow; of those only
-    what was appended is read.
+    what was appended is read. `again` reads files that are named once more, whatever is known.
     """
 
     def __init__(
@@ -73,8 +74,10 @@ class Import:
         kind: str | None = None,
         *,
         followed: Followed | None = None,
+        again: bool = False,
     ) -> None:
         self._paths = list(paths)
+        self._again = again
         self._kind = kind
         self._followed = followed
         self._plan = Plan()
@@ -97,7 +100,7 @@ class Import:
         Raises:
             SourceError: there is no such kind.
         """
-        self._plan = make_plan(self._paths, self._kind, known, own)
+        self._plan = make_plan(self._paths, self._kind, known, own, again=self._again)
         self._parser = Parser(self._plan.units, self._followed)
 
     @property
@@ -145,6 +148,8 @@ class Import:
             if deleted := {each.native_id for each in part.sessions if each.deleted_at_source}:
                 absence.note_deleted(db, source_id, deleted)
                 self._deleted |= {(part.source, name) for name in deleted}
+        for page in parsed.pages:
+            legacy.store(db, self._source_id(db, page.source, page.root, page.unit.reader), page)
         for end in parsed.ended:
             root = str(end.unit.path.parent)
             source_id = self._source_id(db, end.source, root, end.unit.reader)

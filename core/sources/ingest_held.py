@@ -19,14 +19,22 @@ class Held:
     compares: bool = False
     sessions: dict[SourceIdentity, set[str]] = field(default_factory=dict)
     _uids: dict[tuple[SourceIdentity, str], "array[int]"] = field(default_factory=dict)
+    _aligned: set[tuple[SourceIdentity, str]] = field(default_factory=set)
 
     def session(self, source: SourceIdentity, native_id: str) -> None:
         """Take note of a session."""
         self.sessions.setdefault(source, set()).add(native_id)
+        if self.compares:  # one that has nothing any more was emptied
+            self._uids.setdefault((source, native_id), array("q"))
 
     def message(self, source: SourceIdentity, record: MessageRecord) -> None:
-        """Take note of a message, and of its session."""
+        """Take note of a message, and of its session.
+
+        Uids of aligned messages are given by the store: such a session is not compared.
+        """
         key = (source, record.session)
+        if record.aligned:
+            self._aligned.add(key)
         uids = self._uids.get(key)
         if uids is None:
             self.session(source, record.session)
@@ -46,6 +54,8 @@ class Held:
         size = 0
         for key in list(self._uids):
             uids = self._uids.pop(key)
+            if key in self._aligned:
+                continue
             told[key] = frozenset(uids)
             size += len(uids)
             if size >= LOT:

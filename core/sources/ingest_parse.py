@@ -8,11 +8,12 @@ from pathlib import Path
 
 from core.errors import SourceError
 from core.history.sources import BAD_RECORDS_KEPT, FileReading
-from core.sources import files
+from core.sources import files, legacy
 from core.sources.detect import Reader
 from core.sources.following import Followed, Kept
 from core.sources.ingest_held import Held
 from core.sources.ingest_plan import Unit, is_export
+from core.sources.legacy import Page
 from core.sources.records import (
     BadSourceRecord,
     EarlierChangedError,
@@ -67,7 +68,7 @@ class Ended:
 
 @dataclass(slots=True)
 class Parsed:
-    """What one transaction stores: records, and the files that end with them."""
+    """What one transaction stores: records, and the files and pages that end with them."""
 
     parts: list[Part] = field(default_factory=list)
     ended: list[Ended] = field(default_factory=list)
@@ -75,6 +76,7 @@ class Parsed:
     chars: int = 0
     bytes_read: int = 0
     what: str = ""
+    pages: list[Page] = field(default_factory=list)
 
     def is_full(self, most_messages: int) -> bool:
         """Whether it is as much as one transaction should store."""
@@ -112,6 +114,9 @@ class _Reading:
     def _records(self) -> Generator[Record, None, None]:
         """Yield what is new in the file, or where that cannot be told apart, all of it."""
         reader, path = self.unit.reader, self.unit.path
+        if self.unit.cursor is not None:
+            yield from legacy.records(path, reader, self.unit.cursor)
+            return
         if self.before is not None:
             self._go_on(self.before)
             try:
@@ -144,8 +149,7 @@ def _is_comparable(unit: Unit) -> bool:
     return (
         known is not None
         and known.reader_version == reader.READER_VERSION
-        and not hasattr(reader, "read_from")
-        and not getattr(reader, "ALIGNS", False)
+        and unit.cursor is None
         and not is_export(reader, unit.path)
     )
 
@@ -167,7 +171,7 @@ class Parser:
         parsed, until = Parsed(), time.monotonic() + READ_S
         while True:
             if self._reading is None and not self._open_next():
-                return parsed if parsed.parts or parsed.ended else None
+                return parsed if parsed.parts or parsed.pages or parsed.ended else None
             if not self._read_on(parsed, most_messages, until) or time.monotonic() > until:
                 return parsed
 
@@ -297,6 +301,8 @@ def _note(record: Record, reading: _Reading, parsed: Parsed) -> None:
             reading.told = told
     elif isinstance(record, ReaderState):
         reading.state = record
+    elif isinstance(record, LegacyCursor):
+        parsed.pages.append(Page(reading.home, reading.unit, record))
     elif isinstance(record, UnknownRecord):
         reading.unknown[record.type] += 1
     elif isinstance(record, BadSourceRecord):

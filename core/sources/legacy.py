@@ -8,28 +8,33 @@ stored. When a file is complete it is not opened any more, not even to see whose
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import apsw
 
 from core.history import legacy_imports, sources
 from core.history.sources import FileReading, KnownFile
 from core.sources.detect import Reader
-from core.sources.files import FileStamp
 from core.sources.records import LegacyCursor, Record, SourceIdentity
+
+if TYPE_CHECKING:
+    from core.sources.ingest_plan import Unit
 
 MOVED_IN = "its history was moved in completely; --again reads it once more"
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The end of a page of one file: the rows up to `cursor` are in the same batch or before."""
+    """The end of a page of one file: the rows up to its cursor are in the same batch or before."""
 
     source: SourceIdentity
-    root: str
-    reader: Reader
-    path: str
-    stamp: FileStamp
+    unit: "Unit"
     at: LegacyCursor
+
+    @property
+    def root(self) -> str:
+        """The folder of the file."""
+        return str(self.unit.path.parent)
 
 
 def is_moved_in(versions: Sequence[KnownFile]) -> bool:
@@ -55,19 +60,19 @@ def records(path: Path, reader: Reader, cursor: int) -> Iterator[Record]:
 
 def store(db: apsw.Connection, source_id: int, page: Page) -> None:
     """Note in the caller's transaction, which stores the page, how far the file is."""
-    stamp = page.stamp
+    unit, stamp = page.unit, page.unit.stamp
     sources.save_file(
         db,
         source_id,
         FileReading(
-            path=page.path,
+            path=unit.name,
             device=stamp.device,
             inode=stamp.inode,
             size=stamp.size,
             mtime_ns=stamp.mtime_ns,
-            reader_version=page.reader.READER_VERSION,
+            reader_version=unit.reader.READER_VERSION,
             state="reading",
             offset=page.at.cursor,
         ),
     )
-    legacy_imports.advance(db, source_id, page.path, page.at.cursor, complete=page.at.complete)
+    legacy_imports.advance(db, source_id, unit.name, page.at.cursor, complete=page.at.complete)

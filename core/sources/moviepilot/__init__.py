@@ -54,6 +54,11 @@ def is_legacy(path: Path) -> bool:
     return path.name == places.MAIN or glimpsed_columns(path, chats.TABLE) >= _CHATS
 
 
+def is_export(path: Path) -> bool:
+    """Tell whether a file is a snapshot: what it no longer holds is not gone for that."""
+    return is_legacy(path)
+
+
 def files(path: Path) -> Iterator[Path]:
     """Yield the stores below a folder of configuration, or a checkout, and its main database."""
     if not path.is_dir():
