@@ -430,7 +430,8 @@ class RecallRequest:
 
     `session` and `around` (a message's uid): scroll. `session`: read. `query`: discover.
     Nothing: browse. `current_session` is the session that asks: what it still has before it
-    is not told to it again. `exclude_sessions` leaves out those lineages, at most 20.
+    is not told to it again. `exclude_sessions` leaves out those lineages, at most 20. `active`
+    reads and scrolls only in what was said since the session was last reset.
     """
 
     query: str = ""
@@ -448,6 +449,7 @@ class RecallRequest:
     exclude_sessions: tuple[str, ...] = ()
     current_session: str | None = None
     deadline_s: float = 3.0
+    active: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -472,9 +474,9 @@ class RecallResult:
 
     `opening` and `resolution` are its first and last messages, `messages` what is between or
     around the anchor; no message is in two of them. `before` and `after` count the visible
-    messages on each side of `messages` (for read: `before` is 0, `after` what is left out
-    between `opening` and `resolution`). `lineage` is the ref of the oldest session of its
-    lineage; `link` names the session and the anchor.
+    messages on each side of `messages` (for read: `after` is what is left out between `opening`
+    and `resolution`, `before` what an active segment leaves out ahead of it). `lineage` is the
+    ref of the oldest session of its lineage; `link` names the session and the anchor.
     """
 
     session: Session

@@ -35,6 +35,7 @@ def add_to(commands: Any, shared: argparse.ArgumentParser) -> None:
     for name, does, run in (
         ("show", "one, with its receipt", run_show),
         ("verify", "look at what came of an unknown one", run_verify),
+        ("undo", "take back what one did to sessions or messages", run_undo),
     ):
         parser = actions.add_parser(name, parents=[shared], help=does)
         parser.add_argument("operation", metavar="ID", type=positive)
@@ -84,6 +85,18 @@ def run_verify(args: argparse.Namespace, output: Output) -> int:
             found = verify(db, args.operation, "command")
     _tell(found, output)
     return PARTIAL if found.state == "unknown" else DONE
+
+
+def run_undo(args: argparse.Namespace, output: Output) -> int:
+    """Take back what an operation did to sessions or messages, as far as it is as it left it."""
+    from app.cli.trash import print_operation
+    from core.store.connection import transaction
+    from core.upkeep import lifecycle
+
+    with writing(args) as db, transaction(db):
+        done = lifecycle.undo(db, args.operation, "command")
+    print_operation(done, output)
+    return DONE
 
 
 @contextmanager

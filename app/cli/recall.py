@@ -36,6 +36,9 @@ def add_to(commands: Any, shared: argparse.ArgumentParser) -> None:
     parser.add_argument("query", metavar="QUERY", nargs="*", help="several words are joined")
     parser.add_argument("--session", metavar="ID", help="read this session")
     parser.add_argument("--around", metavar="MSG", help="a message of --session to read around")
+    parser.add_argument(
+        "--active", action="store_true", help="of --session, only what was said since a reset"
+    )
     parser.add_argument("--window", type=positive, default=5, metavar="N", help="1 to 20 each side")
     parser.add_argument("--limit", type=positive, default=3, metavar="N", help="1 to 10 sessions")
     parser.add_argument("--detail", choices=("adaptive", "full"), default="adaptive")
@@ -79,6 +82,8 @@ def run(args: argparse.Namespace, output: Output) -> int:
 def _request(args: argparse.Namespace) -> RecallRequest:
     if args.around is not None and args.session is None:
         raise QueryError("--around names a message of a session: --session is needed too")
+    if args.active and args.session is None:
+        raise QueryError("--active is of one session: --session is needed too")
     now = datetime.now().astimezone()
     return RecallRequest(
         query=" ".join(args.query),
@@ -96,6 +101,7 @@ def _request(args: argparse.Namespace) -> RecallRequest:
         exclude_sessions=tuple(args.exclude),
         current_session=args.current,
         deadline_s=args.deadline,
+        active=args.active,
     )
 
 

@@ -30,6 +30,9 @@ def add_to(commands: Any, shared: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"of messages: {_COUNT}, at most {_MOST_MESSAGES}",
     )
+    parser.add_argument(
+        "--active", action="store_true", help="only what was said since it was last reset"
+    )
     parser.add_argument("--message", metavar="MSG", help="one message, from --offset on")
     parser.add_argument("--offset", type=natural, metavar="CHARS", help="where in the message")
     parser.add_argument(
@@ -47,8 +50,8 @@ def run(args: argparse.Namespace, output: Output) -> int:
 
     if args.message is None and (args.offset is not None or args.chars is not None):
         args.refuse("--offset and --chars are of one message: --message is needed too")
-    if args.message is not None and (args.first is not None or args.count is not None):
-        args.refuse("--from and --count are of a session: they do not go with --message")
+    if args.message is not None and (args.first or args.count or args.active):
+        args.refuse("--from, --count and --active are of a session: not beside --message")
     with reading(args) as db:
         session = session_by_ref(db, args.session)
         if args.message is None:
@@ -58,8 +61,12 @@ def run(args: argparse.Namespace, output: Output) -> int:
 
 def _show_page(db: Any, session: Session, args: argparse.Namespace, output: Output) -> int:
     from core.history.messages import messages_page
+    from core.history.segments import active_from
 
     first, count = args.first or 1, min(args.count or _COUNT, _MOST_MESSAGES)
+    begins = active_from(db, session.id)
+    if args.active:
+        first = max(first, begins)
     messages = messages_page(db, session.id, first=first, count=count)
     last = messages[-1].number if messages else first - 1
     following = last + 1 if last < session.message_count and messages else None
@@ -68,12 +75,16 @@ def _show_page(db: Any, session: Session, args: argparse.Namespace, output: Outp
             {
                 "session": session_document(session),
                 "messages": [message_document(message) for message in messages],
+                "active_from": begins,
                 "next": following,
             }
         )
         return DONE
     _print_header(session, output)
     for message in messages:
+        if 1 < begins == message.number and not args.active:
+            output.line()
+            output.line("── reset: the active segment begins here ──")
         _print_message(message, output)
     if following:
         output.note(f"more with --from {following}")
@@ -98,7 +109,8 @@ def _show_part(db: Any, session: Session, args: argparse.Namespace, output: Outp
 
 def _print_header(session: Session, output: Output) -> None:
     output.marked("", session.title or "(untitled)", ())
-    facts = [session.source, session.project, session.model or "", session.ref]
+    facts = [session.source, session.channel or "", session.project, session.model or ""]
+    facts += ["gone at the source" if session.gone_at_ms is not None else "", session.ref]
     facts.append(words.plural(session.message_count, "message"))
     output.marked("", " · ".join(fact for fact in facts if fact), ())
 

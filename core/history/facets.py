@@ -16,7 +16,7 @@ ORDER BY count(*) DESC, project
 _CHANNELS = """
 SELECT channel, count(*)
 FROM sessions
-WHERE trashed_at_ms IS NULL AND channel <> ''
+WHERE trashed_at_ms IS NULL AND channel IS NOT NULL AND channel <> ''
 GROUP BY channel
 ORDER BY count(*) DESC, channel
 """
@@ -43,7 +43,8 @@ def projects(db: apsw.Connection) -> tuple[tuple[str, int], ...]:
 def channels(db: apsw.Connection) -> tuple[tuple[str, int], ...]:
     """Return every channel that sessions were held in (`cli`, `feishu`), with their number.
 
-    Costs one pass over `sessions`. A store of an older schema that is only read tells of none.
+    Costs one pass over the index of channels. A store of an older schema that is only read
+    tells of none.
     """
     if schema_version(db) < _CHANNELS_SINCE:
         return ()

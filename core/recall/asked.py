@@ -60,6 +60,8 @@ def asked(db: apsw.Connection, request: RecallRequest) -> Asked:
         session, around = place.session, around or place.message
     elif around is not None:
         raise QueryError("a message is named without its session: give both")
+    if request.active and session is None:
+        raise QueryError("the active segment is of one session: name that")
     current = _known(db, request.current_session, [])
     excluded = frozenset(
         families.root(each.id)

@@ -6,6 +6,7 @@ from typing import Any
 import apsw
 
 from core.errors import NotFoundError, QueryError
+from core.history.segments import active_behind
 from core.history.sessions import session_by_id, session_by_ref
 from core.recall.asked import Asked
 from core.recall.caps import capped
@@ -35,7 +36,8 @@ def scroll(
     Raises:
         NotFoundError: neither the session nor its lineage shows such a message.
         AmbiguousError: several sessions have this name.
-        QueryError: the one that asks still has the message before it.
+        QueryError: the one that asks still has the message before it; or the active segment is
+            asked for, and the message lies before that.
     """
     named = session_by_ref(db, ref)
     session, message_id, state = _place(db, asked, named, uid)
@@ -44,13 +46,16 @@ def scroll(
             f"the message {uid} is still before you: it belongs to the conversation that asks"
         )
     span = asked.request.window
-    around = window(db, message_id, session_id=session.id, before=span, after=span)
+    behind = active_behind(db, session.id) if asked.request.active else None
+    around = window(db, message_id, session_id=session.id, before=span, after=span, behind=behind)
     warnings: tuple[str, ...] = ()
     if session.id != named.id:
         warnings = (
             f"the message {uid} is not in {named.ref} but in {session.ref}, of the same lineage",
         )
     anchor = next(each for each in around.messages if each.id == message_id)
+    if behind is not None and anchor.seq <= behind:
+        raise QueryError(f"the message {uid} lies before the last reset: ask without active")
     result = RecallResult(
         session=session,
         lineage=asked.root_ref(session),

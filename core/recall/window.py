@@ -10,7 +10,7 @@ from typing import Any
 import apsw
 
 from core.errors import NotFoundError
-from core.history.messages import IS_VISIBLE, MESSAGE_COLUMNS, message_from
+from core.history.messages import IS_VISIBLE, MESSAGE_COLUMNS, message_from, number_of
 from core.history.sessions import session_by_id
 from core.recall.numbering import Place, visible_before
 from core.types import Bookends, Message, Window
@@ -38,6 +38,7 @@ def window(
     session_id: int | None = None,
     before: int = 5,
     after: int = 5,
+    behind: int | None = None,
 ) -> Window:
     """Return a message with the visible ones around it, oldest first.
 
@@ -51,6 +52,7 @@ def window(
         session_id: the session to show it in; its owner when not given.
         before: the most messages before it.
         after: the most messages behind it.
+        behind: a `seq`; what is not behind it is neither shown nor counted.
 
     Raises:
         NotFoundError: the message is gone, or the session does not hold it.
@@ -61,7 +63,8 @@ def window(
     place = Place(row[_SEQ], message_id)
     session = session_by_id(db, session_id)
     total = session.message_count
-    earlier = list(neighbours(db, session_id, place, before, earlier=True))[::-1]
+    only = "true" if behind is None else f"p.seq > {behind}"
+    earlier = list(neighbours(db, session_id, place, before, earlier=True, only=only))[::-1]
     later = list(neighbours(db, session_id, place, after, earlier=False))
     number = visible_before(db, session_id, place, total) + 1
     step = 1 if is_visible(db, message_id) else 0
@@ -71,7 +74,8 @@ def window(
         *_numbered(later, number + step, WINDOW_CHARS),
     )
     unseen = total - (number - 1 + step + len(later))
-    return Window(session, messages, number - 1 - len(earlier), unseen, message_id)
+    skipped = _not_behind(db, session_id, behind)
+    return Window(session, messages, number - 1 - len(earlier) - skipped, unseen, message_id)
 
 
 def more(
@@ -110,17 +114,46 @@ def bookends(db: apsw.Connection, session_id: int, first: int = 3, last: int = 3
     return _ends(db, session_id, first, last, BOOKEND_CHARS)
 
 
-def opening(db: apsw.Connection, session_id: int, first: int = 20, last: int = 10) -> Bookends:
-    """Return how a session begins and ends, at reading length; no message is in both."""
-    return _ends(db, session_id, first, last, READ_CHARS)
+def opening(
+    db: apsw.Connection,
+    session_id: int,
+    first: int = 20,
+    last: int = 10,
+    *,
+    behind: int | None = None,
+) -> Bookends:
+    """Return how a session begins and ends, at reading length; no message is in both.
+
+    `behind` is a `seq`: what is not behind it is neither shown nor in the total.
+    """
+    return _ends(db, session_id, first, last, READ_CHARS, behind)
 
 
-def _ends(db: apsw.Connection, session_id: int, first: int, last: int, chars: int) -> Bookends:
-    total = session_by_id(db, session_id).message_count
-    head = list(neighbours(db, session_id, START, first, earlier=False))
+def _ends(
+    db: apsw.Connection,
+    session_id: int,
+    first: int,
+    last: int,
+    chars: int,
+    behind: int | None = None,
+) -> Bookends:
+    every = session_by_id(db, session_id).message_count
+    skipped = _not_behind(db, session_id, behind)
+    total = every - skipped
+    start = START if behind is None else Place(behind, END.seq)
+    head = list(neighbours(db, session_id, start, first, earlier=False))
     rest = min(last, total - len(head))
     tail = list(neighbours(db, session_id, END, rest, earlier=True))[::-1]
-    return Bookends(_numbered(head, 1, chars), _numbered(tail, total - len(tail) + 1, chars), total)
+    return Bookends(
+        _numbered(head, skipped + 1, chars),
+        _numbered(tail, every - len(tail) + 1, chars),
+        total,
+    )
+
+
+def _not_behind(db: apsw.Connection, session_id: int, behind: int | None) -> int:
+    """Return how many of a session's visible messages are not behind a `seq`."""
+    return 0 if behind is None else number_of(db, session_id, behind + 1, -1) - 1
 
 
 def neighbours(

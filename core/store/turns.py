@@ -21,12 +21,13 @@ from core.types import MessageState, Origin, Role
 
 _VISIBLE = (MessageState.ACTIVE, MessageState.COMPACTED)
 _STATES = ", ".join(str(STATE_BITS[state]) for state in _VISIBLE)
-_BEFORE_ALL = -(1 << 62)
+BEFORE_ALL = -(1 << 62)
+"""Below every position there is."""
 
 IS_RESET = "(reset_cutoff_seq <> 0 OR own_cutoff_seq IS NOT NULL)"
 """SQL that is true for a row of `sessions` of which something lies before a reset."""
 
-ACTIVE_BEHIND = f"CASE WHEN {IS_RESET} THEN reset_cutoff_seq ELSE {_BEFORE_ALL} END"
+ACTIVE_BEHIND = f"CASE WHEN {IS_RESET} THEN reset_cutoff_seq ELSE {BEFORE_ALL} END"
 """SQL over a row of `sessions`: the active segment is what has a `seq` above this.
 
 Positions of some sources begin with 0, so that 0 alone does not tell that nothing was reset.

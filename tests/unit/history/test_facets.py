@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from core.history import facets
+from core.history import facets, lifecycle
 from core.sources import ingest
 from core.store import connection
 
@@ -35,4 +35,17 @@ def test_projects_are_named_by_the_end_of_their_folder_and_counted_across_folder
 
 
 def test_an_empty_store_offers_nothing(db):
-    assert (facets.projects(db), facets.sources(db)) == ((), ())
+    assert (facets.projects(db), facets.sources(db), facets.channels(db)) == ((), (), ())
+
+
+def test_a_session_is_counted_in_the_project_it_was_moved_to(db, tmp_path):
+    talk(tmp_path / "a.jsonl", "a", "x", cwd="/home/dev/mailer/")
+    for _ in ingest.run_sync(db, ingest.Import([tmp_path / "a.jsonl"])):
+        pass
+    with connection.transaction(db):
+        lifecycle.move(db, 1, "Fenwick")
+        db.execute("UPDATE sessions SET channel = 'feishu'")
+    assert facets.projects(db) == (("Fenwick", 1),)
+    assert facets.channels(db) == (("feishu", 1),)
+    plan = db.execute(f"EXPLAIN QUERY PLAN {facets._CHANNELS}").fetchall()
+    assert "USING COVERING INDEX sessions_by_channel" in str(plan)
