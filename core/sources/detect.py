@@ -15,6 +15,7 @@ from core.sources import (
     claude_code,
     codex,
     copilot_cli,
+    cursor,
     files,
     gemini_cli,
     goose,
@@ -101,6 +102,7 @@ _MODULES = (
     aider,
     goose,
     vscode_chat,
+    cursor,
     neutral,
 )
 READERS: Mapping[str, Reader] = {reader.KIND: reader for reader in map(_reader, _MODULES)}

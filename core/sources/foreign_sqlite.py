@@ -72,17 +72,23 @@ def glimpsed_columns(path: Path, table: str) -> frozenset[str]:
     return frozenset()
 
 
-def glimpsed(path: Path, table: str, column: str, value: str) -> bool:
+def glimpsed(
+    path: Path, table: str, column: str, value: str, before: str | None = None
+) -> bool:
     """Tell whether a glimpse without a copy shows a row with that text in an indexed column.
 
-    What a program is writing at this moment may be missed, as by `glimpsed_columns`.
+    With `before`, any text from `value` on that sorts before it. What a program is writing at
+    this moment may be missed, as by `glimpsed_columns`.
     """
     if not is_sqlite(path):
         return False
+    name = f'"{column}"'
+    where = f"{name} = ?" if before is None else f"{name} >= ? AND {name} < ?"
+    bounds = (value,) if before is None else (value, before)
     with contextlib.suppress(apsw.Error), _glimpse(path) as db:
         if column in column_names(db, table):
-            sql = f'SELECT 1 FROM main."{table}" WHERE "{column}" = ? LIMIT 1'
-            return db.execute(sql, (value,)).fetchone() is not None
+            sql = f'SELECT 1 FROM main."{table}" WHERE {where} LIMIT 1'
+            return db.execute(sql, bounds).fetchone() is not None
     return False
 
 

@@ -25,6 +25,20 @@ CLAUDE_CODE_INJECTED = (
     "[Request interrupted by user",
 )
 
+CURSOR_INJECTED = (
+    "<agent_skills>",
+    "<agent_transcripts>",
+    "<attached_files>",
+    "<git_status>",
+    "<mcp_file_system>",
+    "<open_and_recently_viewed_files>",
+    "<project_layout>",
+    "<rules>",
+    "<system_reminder>",
+    "<user_info>",
+)
+"""What Cursor sends along with a prompt; the prompt itself stands in `<user_query>`."""
+
 CLAUDE_CODE_COMMANDS = ("<command-args>", "<command-message>", "<command-name>")
 """A slash command: typed by a person, wrapped by the program."""
 

@@ -4,8 +4,9 @@ from datetime import UTC, datetime
 
 from core.sources.instants import Instant, instant
 from core.sources.json_value import json_value
-from core.sources.loose import Json, json_text, mapping, number, text
+from core.sources.loose import Json, json_text, mapping, text
 from core.sources.records import SessionRecord
+from core.sources.scaled import scaled
 from core.types import Relation, SessionKind, TitleSource
 
 SESSION = (
@@ -51,12 +52,6 @@ def session_record(native_id: str, fields: Json) -> SessionRecord:
     )
 
 
-def moment(value: object) -> Instant:
-    """Return the time of a message: seconds, or milliseconds from 10¹⁰ on, as Goose reads it."""
-    found = number(value)
-    return instant(found / 1000 if found is not None and abs(found) > 10**10 else value)
-
-
 def _utc(value: object) -> Instant:
     """Return the time of a session: a text, in UTC where it names no zone."""
     try:
@@ -65,4 +60,4 @@ def _utc(value: object) -> Instant:
         told = None
     if told is not None and told.tzinfo is None:
         return instant(told.replace(tzinfo=UTC).isoformat())
-    return moment(value)
+    return scaled(value)

@@ -7,7 +7,7 @@ snapshots and patches are the program's own bookkeeping: they are known, and say
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from core.sources.instants import EARLIEST_MS, Instant, instant
+from core.sources.instants import Instant
 from core.sources.loose import Json, identifier, items, json_text, mapping, number, text
 from core.sources.records import MessageRecord, UnknownRecord
 from core.types import MessageState, Origin, Role, TimeQuality, ToolCall, ToolStatus
@@ -77,14 +77,6 @@ class Place:
     state: MessageState = MessageState.ACTIVE
     is_delegated: bool = False
     is_summary: bool = False
-
-
-def moment(value: object) -> Instant:
-    """Return the time that a number of milliseconds, or a text, tells."""
-    found = number(value)
-    if found is not None and abs(found) >= EARLIEST_MS // 10:
-        return instant(found / 1000)
-    return instant(value)
 
 
 def created(message: Json) -> object:
