@@ -22,13 +22,17 @@ CREDENTIAL_NAMES = frozenset(
         ".audit-key",
         ".credentials.json",
         ".env",
+        "auth-profiles.json",
         "auth.json",
+        "clawdbot.json",
         "credentials.json",
         "gemini-credentials.json",
         "google_accounts.json",
         "id_rsa",
         "mcp-oauth-tokens.json",
+        "moltbot.json",
         "oauth_creds.json",
+        "openclaw.json",
         "users.json",
     }
 )

@@ -52,7 +52,8 @@ def is_home(folder: Path) -> bool:
     """Whether a folder is laid out as one of the programs lays out its own."""
     if (folder / "agent" / "sessions").is_dir():
         return True
-    return next(folder.glob("agents/*/sessions/sessions.json"), None) is not None
+    agents = folder if folder.name == "agents" else folder / "agents"
+    return next(agents.glob("*/sessions/sessions.json"), None) is not None
 
 
 def transcripts(folder: Path) -> Iterator[Path]:

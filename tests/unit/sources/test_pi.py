@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from core.sources import detect, pi
 from core.sources.following import Followed
 from core.sources.ingest import Import, run_sync
+from core.sources.ingest_plan import make_plan
 from core.sources.pi import places
 from core.sources.records import MessageRecord, SessionRecord, UnknownRecord
 from core.store.connection import open_store
@@ -232,6 +234,12 @@ def test_transcripts_of_openclaw_and_no_copies(claw):
         "s-1.jsonl.reset.2026-03-01T10-00-00.000Z", "s-2.jsonl", "s-3.jsonl", "s-4-topic-9.jsonl"
     ]  # fmt: skip
     assert {pi.identity(path).display_name for path in pi.files(claw)} == {"OpenClaw"}
+
+
+def test_what_is_found_of_openclaw_is_what_an_import_reads(tmp_path, claw):
+    (place,) = pi.found({}, tmp_path)
+    plan = make_plan([Path(place.path)], None, {})
+    assert [unit.path for unit in plan.units] == list(pi.files(claw))
 
 
 def test_the_index_of_openclaw_tells_of_its_sessions(claw):
