@@ -26,6 +26,7 @@ KINDS = {
     "hermes": "hermes",
     "moviepilot": "moviepilot",
     "others/aider": "aider",
+    "others/claude_desktop": "claude-code",
     "others/copilot/agent-sessions": "copilot-cli",
     "others/copilot/deja-vu": "copilot-cli",
     "others/cursor": "cursor",
@@ -107,7 +108,7 @@ def test_every_sample_is_read_as_what_it_is_or_left_with_a_reason():
 
 
 def test_help_texts_name_every_kind():
-    assert set(detect.READERS) <= set(KINDS_TOLD)
+    assert set(detect.READERS) == set(KINDS_TOLD)
     assert sorted(KINDS_TOLD) == list(KINDS_TOLD)
 
 
