@@ -28,7 +28,7 @@ ALTER TABLE sessions ADD COLUMN project TEXT GENERATED ALWAYS AS (PROJECT);
 CREATE INDEX sessions_by_project ON sessions(project, last_active_at_ms DESC, id DESC)
   WHERE trashed_at_ms IS NULL;
 ALTER TABLE source_files ADD COLUMN named_as TEXT;
-CREATE INDEX sessions_by_channel ON sessions(channel)
+CREATE INDEX sessions_by_channel ON sessions(channel, trashed_at_ms)
   WHERE trashed_at_ms IS NULL AND channel IS NOT NULL;
 CREATE TABLE session_files(
   session_id INTEGER NOT NULL REFERENCES sessions(id) ON DELETE CASCADE,
