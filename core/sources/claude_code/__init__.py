@@ -13,7 +13,7 @@ from typing import Any
 
 from core.sources import files as disk
 from core.sources import found as places
-from core.sources.claude_code import growth
+from core.sources.claude_code import desktop, growth
 from core.sources.claude_code.facts import parent_by_folder, summaries_beside, told_beside
 from core.sources.claude_code.growth import Transcript
 from core.sources.claude_code.messages import Messages
@@ -54,7 +54,7 @@ _TYPES = SILENT_TYPES | {
     "system",
     "user",
 }
-_OTHER_FILES = {"journal.jsonl", "history.jsonl"}
+_OTHER_FILES = {"audit.jsonl", "history.jsonl", "journal.jsonl"}
 _SNIFFED_OBJECTS = 20
 _SNIFFED_BYTES = 8 << 20
 _HEARTBEAT_BYTES = 16 << 20
@@ -112,6 +112,9 @@ def files(path: Path) -> Iterator[Path]:
     if not path.is_dir():
         yield path
         return
+    if desktop.is_home(path):
+        yield from desktop.transcripts(path)
+        return
     root = path / "projects" if is_home(path) else path
     for folder, folders, names in os.walk(root):
         folders.sort()
@@ -121,25 +124,30 @@ def files(path: Path) -> Iterator[Path]:
 
 
 def is_home(folder: Path) -> bool:
-    """Whether the folder is the program's own, where only `projects` holds transcripts."""
+    """Whether the folder is the program's own, where only `projects` holds transcripts.
+
+    Claude Desktop's folder of agent sessions is one, too.
+    """
+    if desktop.is_home(folder):
+        return True
     named = folder.name == ".claude" or (folder / "history.jsonl").is_file()
     return named and (folder / "projects").is_dir()
 
 
 def found(env: Mapping[str, str], home: Path) -> Iterator[FoundSource]:
-    """Yield the person's own folder of projects."""
+    """Yield the person's own folder of projects, and Claude Desktop's of agent sessions."""
     root = Path(env.get("CLAUDE_CONFIG_DIR") or home / ".claude")
-    if not root.is_dir():
-        return
-    projects = root / "projects"
-    sizes = dict(places.sizes(projects, (".jsonl",)))
-    sessions = [
-        path
-        for path in sizes
-        if not path.name.startswith("agent-") and "subagents" not in path.parts
-    ]
-    size = sum(sizes.values())
-    yield places.found(KIND, projects, "Claude Code", sessions=len(sessions), size=size)
+    if root.is_dir():
+        projects = root / "projects"
+        yield _found(projects, "Claude Code", dict(places.sizes(projects, (".jsonl",))))
+    for folder in desktop.homes(env, home):
+        sizes = {path: path.stat().st_size for path in desktop.transcripts(folder)}
+        yield _found(folder, "Claude Desktop", sizes)
+
+
+def _found(place: Path, name: str, sizes: Mapping[Path, int]) -> FoundSource:
+    mains = [p for p in sizes if not p.name.startswith("agent-") and "subagents" not in p.parts]
+    return places.found(KIND, place, name, sessions=len(mains), size=sum(sizes.values()))
 
 
 def read(path: Path) -> Iterator[Record]:
@@ -241,6 +249,10 @@ def _main_session(path: Path, outline: Outline) -> SessionRecord:
     facts = outline.sessions[0]
     parent, relation, evidence = _parent(path, outline)
     title, source = _title(path, outline)
+    told = desktop.told(path)
+    beside = told or desktop.Told()
+    if beside.title and source != TitleSource.USER:
+        title, source = beside.title, TitleSource.MODEL
     metadata: dict[str, object] = told_beside(path) if outline.is_agent else {}
     if facts.version:
         metadata["version"] = facts.version
@@ -252,13 +264,22 @@ def _main_session(path: Path, outline: Outline) -> SessionRecord:
         evidence=evidence,
         title=title,
         title_source=source,
-        model=facts.model,
-        cwd=facts.cwd or (path.parent.name if path.parent.parent.name == "projects" else None),
+        model=facts.model or beside.model,
+        cwd=beside.cwd or facts.cwd or _folder_name(path),
         git_branch=facts.branch,
-        started_at_ms=facts.started_at_ms,
-        updated_at_ms=facts.updated_at_ms or disk.stamp(path).mtime_ns // 1_000_000,
+        started_at_ms=facts.started_at_ms or beside.started_at_ms,
+        updated_at_ms=facts.updated_at_ms
+        or beside.updated_at_ms
+        or disk.stamp(path).mtime_ns // 1_000_000,
+        archived=beside.archived,
+        channel=desktop.CHANNEL if told else None,
         metadata=json_text(metadata) if metadata else None,
     )
+
+
+def _folder_name(path: Path) -> str | None:
+    """The name of a project's folder: all that is known where no line says where it was."""
+    return path.parent.name if path.parent.parent.name == "projects" else None
 
 
 def _parent(path: Path, outline: Outline) -> tuple[str | None, Relation | None, str | None]:
