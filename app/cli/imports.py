@@ -33,7 +33,12 @@ def add_to(commands: Any, shared: argparse.ArgumentParser) -> None:
         help="and read what changes there, as it changes, until Ctrl+C; without PATH the places "
         "watched before, or the programs found",
     )
-    parser.set_defaults(run=run)
+    parser.add_argument(
+        "--again",
+        action="store_true",
+        help="read the files at PATH once more, even what was moved in completely",
+    )
+    parser.set_defaults(run=run, refuse=parser.error)
 
 
 def run(args: argparse.Namespace, output: Output) -> int:
@@ -42,6 +47,8 @@ def run(args: argparse.Namespace, output: Output) -> int:
     from core.sources.detect import found_on_this_machine
     from core.upkeep import importing, operations
 
+    if args.again and not args.paths:
+        args.refuse("--again needs the PATH of the files to read once more")
     if args.watch:
         return watching.run(args, output)
     paths = args.paths or [Path(f.path) for f in found_on_this_machine() if f.importable]
@@ -50,7 +57,7 @@ def run(args: argparse.Namespace, output: Output) -> int:
     for path in paths:
         if not path.exists():
             raise SourceError(f"{path} does not exist", path=str(path))
-    job = ingest.Import(paths, kind=args.kind)
+    job = ingest.Import(paths, kind=args.kind, again=args.again)
     told = importing.arguments(paths, args.kind)
     with writing(args) as db, operations.recorded(db, importing.KIND, told, "command") as claim:
         try:
