@@ -1,18 +1,22 @@
 """Every sample is read by its own reader, or refused by the name of the program it is of."""
 
 import json
+import tomllib
+from pathlib import Path
 
 import apsw
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.models.sessions import SOURCE_ICONS, SOURCE_NAMES
 from core.sources import codex, detect, unread
 from core.sources.ingest_plan import make_plan
 from core.sources.kinds import KINDS as KINDS_TOLD
 from tests.unit.sources.expected import SAMPLES
 
 FILES = sorted(path for path in SAMPLES.rglob("*") if path.is_file())
+ROOT = Path(__file__).resolve().parents[3]
 OTHERS = SAMPLES / "others"
 
 # Which reader reads the samples of which folder; `edge` by the beginning of the file's name.
@@ -110,6 +114,18 @@ def test_every_sample_is_read_as_what_it_is_or_left_with_a_reason():
 def test_help_texts_name_every_kind():
     assert set(detect.READERS) == set(KINDS_TOLD)
     assert sorted(KINDS_TOLD) == list(KINDS_TOLD)
+
+
+def test_every_kind_is_named_wherever_a_reader_needs_it():
+    table = (ROOT / "docs" / "SOURCES.md").read_text(encoding="utf-8")
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    (parted,) = (c for c in contracts["contracts"] if c["name"] == "readers know no store")
+    for kind, reader in detect.READERS.items():
+        assert table.count(f"\n| `{kind}` | ") == 1
+        assert reader.__name__ in parted["source_modules"]
+        assert kind in SOURCE_NAMES
+        assert kind in SOURCE_ICONS
+        assert kind in {*KINDS.values(), "jsonl"}
 
 
 def test_every_program_that_is_not_read_has_samples():
