@@ -20,12 +20,17 @@ KNOWN = frozenset(
     {
         "branch_summary",
         "compaction",
+        "credential_pin",
         "custom",
         "custom_message",
+        "discovered_builtin_tool_selection",
         "label",
+        "mcp_tool_selection",
         "message",
         "mode_change",
         "model_change",
+        "model_usage",
+        "reset_boundary",
         "service_tier_change",
         "session",
         "session_info",
@@ -58,6 +63,7 @@ class Outline:
     on_path: bytearray = field(default_factory=bytearray)
     kept_from: int = 0
     title: str | None = None
+    made_title: str | None = None
     model: str | None = None
     prompt: str | None = None
     answer: str | None = None
@@ -90,6 +96,8 @@ class Outline:
             self._compactions.append((index, record))
         elif kind == "session_info":
             self.title = text(record, "name") or self.title
+        elif kind == "title_change":
+            self.made_title = text(record, "title") or self.made_title
         elif kind == "model_change":
             self.model = text(record, "modelId", "model") or self.model
         if isinstance(kind, str):

@@ -21,7 +21,10 @@ _NAME = re.compile(r"(?:[0-9T:.Z-]+_)?(.+?)\.jsonl(?:\.reset\..*)?$")
 def session(path: Path, outline: Outline) -> SessionRecord:
     """Return the session of an outlined transcript."""
     key, entry, parent_of = _indexed(path, _native_id(path, outline.header))
-    kind = _kind(key)
+    beside = path.parent.with_name(path.parent.name + ".jsonl")
+    kind, evidence = _kind(key), "explicit"
+    if parent_of is None and beside.is_file():  # Oh-My-Pi keeps what a session makes in its folder
+        kind, parent_of, evidence = SessionKind.SUBAGENT, id_in(beside.name), "heuristic"
     parent, relation = parent_of, Relation.SUBAGENT if parent_of else None
     if parent is None and (told := text(outline.header, "parentSession", "branchedFrom")):
         parent, relation = id_in(told), Relation.FORK
@@ -34,7 +37,7 @@ def session(path: Path, outline: Outline) -> SessionRecord:
         kind=kind,
         parent_native_id=parent,
         relation=relation,
-        evidence="explicit" if parent else None,
+        evidence=evidence if parent else None,
         title=title,
         title_source=source,
         model=outline.model or text(outline.header, "modelId"),
@@ -62,7 +65,7 @@ def _title(outline: Outline, entry: Json) -> tuple[str | None, TitleSource]:
     given = outline.title or text(entry, "label")
     if given:
         return given, TitleSource.USER
-    made = text(outline.header, "title") or text(entry, "subject")
+    made = outline.made_title or text(outline.header, "title") or text(entry, "subject")
     if made:
         return made, TitleSource.MODEL
     derived = outline.prompt or outline.answer

@@ -191,6 +191,22 @@ def test_the_name_a_person_gave_is_the_title(transcript):
     assert (session(path).title, session(path).title_source) == ("Mine", TitleSource.USER)
 
 
+def test_what_lies_in_the_folder_of_a_session_is_a_subagent_of_it(transcript):
+    transcript(said("a", None, 1, "main"), name="--w--/2026-03-01T10-00-00_s-1.jsonl")
+    path = transcript(
+        said("a", None, 1, "task"),
+        {"type": "title_change", "id": "b", "parentId": "a", "timestamp": at(2), "title": "Scout"},
+        name="--w--/2026-03-01T10-00-00_s-1/0-explore.jsonl",
+        begin=header("s-9"),
+    )
+    made = session(path)
+    assert (made.kind, made.parent_native_id, made.relation, made.evidence) == (
+        SessionKind.SUBAGENT, "s-1", Relation.SUBAGENT, "heuristic"
+    )  # fmt: skip
+    assert (made.title, made.title_source) == ("Scout", TitleSource.MODEL)
+    assert told(path)[0].origin == Origin.MODEL
+
+
 def test_unknown_entries_and_blocks_are_counted(transcript):
     path = transcript(
         {"type": "compact", "id": "u", "parentId": None, "timestamp": at(1)},
