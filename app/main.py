@@ -27,9 +27,12 @@ from app.controllers.saved import SavedController
 from app.controllers.scheduler import SchedulerController
 from app.controllers.search import SearchController
 from app.controllers.sessions import SessionsController
+from app.controllers.source_places import SourcePlacesController
 from app.controllers.status import StatusController
 from app.controllers.trash import TrashController
 from app.controllers.undoing import Undoing
+from app.controllers.watching import WatchingController
+from app.controllers.why_missing import WhyMissingController
 from app.crash import CrashLog
 from app.dialogs import Dialogs
 from app.instance import Instance
@@ -123,6 +126,11 @@ class Program(QObject):
         self.keeping = KeepingController(store, window, *open_one, self.dialogs)
         self.imports = ImportController(store, window, self.dialogs, tasks)
         self.status = StatusController(store, window, tasks)
+        self.watching = WatchingController(store, self.imports, self.status, tasks)
+        self.source_places = SourcePlacesController(
+            store, window, self.dialogs, self.imports, self.watching, tasks
+        )
+        self.why_missing = WhyMissingController(store, window, tasks)
         self.backfill = BackfillController(store, window, tasks)
         self.scheduler = SchedulerController(store, window, tasks)
         self.maintenance = MaintenanceController(
@@ -148,6 +156,9 @@ class Program(QObject):
         self.status.changed.connect(self.cards.refresh)
         self.imports.progressed.connect(self._on_import_progressed)
         self.imports.finished.connect(self._on_import_finished)
+        self.why_missing.session_asked.connect(self._on_missing_asked)
+        self.why_missing.import_asked.connect(self.imports.import_paths)
+        self.why_missing.watch_asked.connect(self.source_places.watch)
         self.window.first_run.sessions_asked.connect(self._on_sessions_asked)
         self.imports.shown.connect(self._on_sources_shown)
         self.navigation.opened.connect(self.window.leave_maintenance)
@@ -165,6 +176,7 @@ class Program(QObject):
         self.window.first_run.panel.show_tokenizer(ready=status.tokenizer.acceptance)
         self.window.first_run.show_leave(status.sessions > 0)
         self.status.start()
+        self.watching.start()
         self.filters.refresh()
         if status.sessions == 0:
             self._show_first_run()
@@ -290,6 +302,11 @@ class Program(QObject):
             self.search.ask()
         else:
             self.sessions.browse()
+
+    def _on_missing_asked(self, session_id: int) -> None:
+        """Open a conversation that was asked for, over whatever page is shown."""
+        self.window.show_list(self.window.lists.currentWidget())
+        self.navigation.open(Place(session_id))
 
     def _on_action_pressed(self, key: str) -> None:
         if key == "start":

@@ -200,3 +200,12 @@ class KnownSource:
     skipped: int | None
     unknown_records: Mapping[str, int] = field(default_factory=dict)
     watch: WatchedPlace | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPlace:
+    """What the store has of a place: its source, and the sessions and messages of its files."""
+
+    source: KnownSource
+    sessions: int
+    messages: int

@@ -21,6 +21,7 @@ from app.views.main_window import MainWindow
 from core.errors import CoreError
 from core.sources import ingest
 from core.sources.detect import found_on_this_machine
+from core.sources.downloads import is_export
 from core.store.store import Store
 from core.types import FoundSource, ImportReport, Progress
 
@@ -32,11 +33,15 @@ class ImportController(QObject):
         shown: the page of sources is shown.
         progressed: some of the import is stored; carries the state of now.
         finished: nothing is running any more; carries how many messages are new.
+        looked: the places on this machine were looked for.
+        place_imported: one was imported that is to be watched; carries its path and kind.
     """
 
     shown = Signal()
     progressed = Signal(ImportProgress)
     finished = Signal(int)
+    looked = Signal()
+    place_imported = Signal(str, str)
 
     def __init__(
         self, store: Store, window: MainWindow, dialogs: Dialogs, tasks: TaskScope
@@ -86,11 +91,17 @@ class ImportController(QObject):
     async def _look(self) -> None:
         found = await asyncio.to_thread(found_on_this_machine)
         self._model.replace(found)
+        for each in found:
+            self._update(each, live=each.importable and not is_export(Path(each.path)))
         self._window.first_run.show_found()
+        self.looked.emit()
 
     async def _add(self, paths: tuple[Path, ...]) -> None:
         found = await asyncio.to_thread(described, paths)
         self._model.add(found)
+        for each in found:
+            if each.kind and Path(each.path).is_dir():  # a program's own folder
+                self._update(each, live=not is_export(Path(each.path)))
         self._window.first_run.show_found()
         if any(each.importable for each in found):
             self._on_import_asked()
@@ -173,6 +184,9 @@ class ImportController(QObject):
         report = job.report()
         self._done_bytes = before_bytes + place.size_bytes
         self._update(place, **source_outcome(report, time.monotonic() - started))
+        row = self._model.rows()[self._model.row_of(place.path)]
+        if row.live and not row.watch and self._window.first_run.keep.isChecked():
+            self.place_imported.emit(place.path, place.kind)
         self._show_progress()
         return report
 

@@ -35,6 +35,7 @@ class StatusController(QObject):
         super().__init__(window)
         self._store, self._window, self._tasks = store, window, tasks
         self._told: set[str] = set()
+        self._watching = ""
         self.status: StoreStatus | None = None
 
     def start(self) -> None:
@@ -56,6 +57,12 @@ class StatusController(QObject):
         self._window.search_bar.show_place(words if importing else None)
         self.read.emit(self.status)
         return self.status
+
+    def show_watching(self, words: str) -> None:
+        """Show how many places are watched; '' for none."""
+        self._watching = words
+        if self.status is not None:
+            self._window.status_bar.show_facts(self._facts(self.status))
 
     def show_import(self, now: ImportProgress) -> None:
         """Show the import that runs at the foot of the window."""
@@ -97,6 +104,8 @@ class StatusController(QObject):
         covered = formatting.percent(min((each.coverage for each in status.indexes), default=1.0))
         facts = [sessions, messages, self.tr("index %1").replace("%1", covered)]
         facts += [self._index_words(each) for each in status.indexes if not each.ready]
+        if self._watching:
+            facts.append(self._watching)
         if status.read_only_reason:
             facts.append(self.tr("read-only"))
         return tuple(facts)

@@ -14,12 +14,18 @@ Index = QModelIndex | QPersistentModelIndex
 NO_INDEX = QModelIndex()
 
 State = Literal["ready", "waiting", "importing", "imported", "partial", "failed", "unreadable"]
+Watch = Literal["", "on", "paused", "missing"]
 CHOOSABLE: frozenset[State] = frozenset({"ready", "imported", "partial", "failed"})
 
 
 @dataclass(frozen=True, slots=True)
 class SourceRow:
-    """One place. `fraction` is how much of it has been read, None while that is not known."""
+    """One place. `fraction` is how much of it has been read, None while that is not known.
+
+    `watch` tells whether what is new there is read by itself, `watch_note` how if not as usual;
+    `live` that its program goes on writing there. `read_at_ms` is when it was read last, and
+    `trouble` what of it could not be. `source` names what the store has of it, '' for nothing.
+    """
 
     found: FoundSource
     state: State
@@ -28,6 +34,12 @@ class SourceRow:
     sessions: int | None = None
     fraction: float | None = None
     note: str = ""
+    watch: Watch = ""
+    watch_note: str = ""
+    live: bool = False
+    read_at_ms: int | None = None
+    trouble: str = ""
+    source: str = ""
 
 
 class SourcesModel(QAbstractListModel):
@@ -85,7 +97,10 @@ class SourcesModel(QAbstractListModel):
 
     def update(self, row: int, **changes: object) -> None:
         """Change fields of one place."""
-        self._rows[row] = replace(self._rows[row], **changes)  # type: ignore[arg-type]
+        changed = replace(self._rows[row], **changes)  # type: ignore[arg-type]
+        if changed == self._rows[row]:
+            return
+        self._rows[row] = changed
         index = self.index(row)
         self.dataChanged.emit(index, index)
 
@@ -124,10 +139,13 @@ class SourcesModel(QAbstractListModel):
         if role == Qt.ItemDataRole.CheckStateRole:
             return Qt.CheckState.Checked if row.chosen else Qt.CheckState.Unchecked
         if role == Qt.ItemDataRole.ToolTipRole:
-            return plain_tooltip(row.note or row.found.path)
+            return plain_tooltip(row.trouble or row.watch_note or row.note or row.found.path)
         if role == Qt.ItemDataRole.AccessibleTextRole:
-            parts = (row.found.name, row.found.path, formatting.size(row.found.size_bytes))
-            return ", ".join((*parts, row.state, row.note) if row.note else (*parts, row.state))
+            size = formatting.size(row.found.size_bytes)
+            parts = (row.found.name, row.found.path, size, row.state, row.note)
+            watch = {"": "", "on": self.tr("watched"), "paused": self.tr("watching is paused")}
+            told = watch.get(row.watch, self.tr("not there now"))
+            return ", ".join(each for each in (*parts, told, row.trouble) if each)
         return None
 
     def setData(self, index: Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:

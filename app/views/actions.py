@@ -116,6 +116,7 @@ SPECS = (
     Spec("full_check", _MAINTENANCE, QT_TRANSLATE_NOOP("actions", "&Full check")),
     Spec("back_up", _MAINTENANCE, QT_TRANSLATE_NOOP("actions", "&Back up now")),
     Spec("copy_report", _MAINTENANCE, QT_TRANSLATE_NOOP("actions", "&Copy report")),
+    Spec("why_missing", _HELP, QT_TRANSLATE_NOOP("actions", "Why is&n't it here?")),
     Spec("shortcuts", _HELP, QT_TRANSLATE_NOOP("actions", "&Keyboard shortcuts"), ("F1",)),
     Spec("about", _HELP, QT_TRANSLATE_NOOP("actions", "&About Backscroll")),
 )

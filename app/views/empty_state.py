@@ -28,12 +28,14 @@ class ZeroHitsView(Page):
         query_offered: the offered search was pressed; carries its query.
         scan_asked: every message should be read, without an index.
         search_on_asked: the search should go on, beyond the time limit.
+        why_asked: why is what was searched not here; carries the query.
     """
 
     include_asked = Signal(tuple)
     query_offered = Signal(str)
     scan_asked = Signal()
     search_on_asked = Signal()
+    why_asked = Signal(str)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent=parent)
@@ -52,6 +54,8 @@ class ZeroHitsView(Page):
         self._include_all.clicked.connect(lambda: self.include_asked.emit(self._names))
         self.scan = Button(self.tr("Scan everything"), "", "path-like")
         self.search_on = Button(self.tr("Search on"), "", "now")
+        self.why = Button(self.tr("Why isn't it here?"))
+        self._query = ""
         self.cost = Text("", "caption", "text2")
         self.cost.setWordWrap(True)
         self._offered = ""
@@ -61,6 +65,7 @@ class ZeroHitsView(Page):
         self.offer.clicked.connect(lambda: self.query_offered.emit(self._offered))
         self.scan.clicked.connect(self.scan_asked)
         self.search_on.clicked.connect(self.search_on_asked)
+        self.why.clicked.connect(lambda: self.why_asked.emit(self._query))
 
     def _build(self) -> None:
         side = QVBoxLayout()
@@ -94,7 +99,7 @@ class ZeroHitsView(Page):
         row = QHBoxLayout()
         row.setContentsMargins(0, 16, 0, 0)
         row.setSpacing(8)
-        for button in (self._include_all, self.search_on, self.scan):
+        for button in (self._include_all, self.search_on, self.scan, self.why):
             row.addWidget(button)
         row.addSpacing(8)
         row.addWidget(self.cost, 1)
@@ -105,6 +110,7 @@ class ZeroHitsView(Page):
 
         `everything`: it was asked for by reading every message, so nothing more can be offered.
         """
+        self._query = result.query
         messages = formatting.counted(
             result.messages_searched, self.tr("%1 message"), self.tr("%1 messages")
         )

@@ -1,91 +1,21 @@
 """What to import: the places found on this machine, and how the import of them goes."""
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QPaintEvent
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QFrame,
-    QHBoxLayout,
-    QListView,
-    QMenu,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtWidgets import QCheckBox, QFrame, QHBoxLayout, QMenu, QVBoxLayout, QWidget
 
 from app import formatting
 from app.models.sources import SourcesModel
 from app.text_ranges import visible
-from app.views import painting
 from app.views.import_panel import ImportPanel
 from app.views.page import Page
 from app.views.parts import Button, Icon, Text, restyle
-from app.views.source_delegate import NAME, SourceDelegate, columns, short_path
+from app.views.source_delegate import short_path
+from app.views.source_list import SourceHead, SourceList
+from app.views.source_menu import SourceMenu
+from app.views.source_questions import Drift, Why
 
 _WIDTH = 1040
 _SENTENCE_WIDTH = 776
-_HEAD = 33
-
-Index = QModelIndex | QPersistentModelIndex
-
-
-class _Head(QFrame):
-    """The head of the table, over the columns that the delegate paints."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.setProperty("class", "tablehead")
-        self.setFixedHeight(_HEAD)
-        words = (
-            ("source", self.tr("Source")),
-            ("sessions", self.tr("Sessions")),
-            ("messages", self.tr("Messages")),
-            ("size", self.tr("Size")),
-            ("state", self.tr("State")),
-        )
-        self._labels = {}
-        for key, word in words:
-            label = Text(word, "caption", "text2")
-            label.setParent(self)
-            label.adjustSize()
-            self._labels[key] = label
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        super().paintEvent(event)
-        edges = columns(self.width())
-        for key, label in self._labels.items():
-            left = NAME if key == "source" else edges[key]
-            if key in ("sessions", "messages", "size"):
-                left -= label.width()
-            label.move(round(left), (_HEAD - label.height()) // 2)
-
-
-class _SourceList(QListView):
-    """As high as its rows: the page scrolls, not the list."""
-
-    def __init__(self, model: SourcesModel) -> None:
-        super().__init__()
-        self.setObjectName("sources")
-        self.setAccessibleName(self.tr("Sources"))
-        self.setModel(model)
-        self.setItemDelegate(SourceDelegate(self))
-        self.setUniformItemSizes(True)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        for signal in (model.modelReset, model.rowsInserted, model.rowsRemoved):
-            signal.connect(self._fit)
-        self._fit()
-
-    def _fit(self) -> None:
-        self.setFixedHeight(max(1, self.model().rowCount()) * painting.ROW)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Space and self.currentIndex().isValid():
-            model = self.model()
-            if isinstance(model, SourcesModel):
-                model.toggle(self.currentIndex().row())
-            return
-        super().keyPressEvent(event)
 
 
 class FirstRunView(Page):
@@ -95,12 +25,24 @@ class FirstRunView(Page):
         import_asked: read the chosen places.
         files_asked, folder_asked: add files, or a folder, to the places.
         sessions_asked: leave this page for the conversations.
+        watch_asked, unwatch_asked, pause_asked, resume_asked: read what is new at a place by
+            itself, or no longer, or not for now; carry its path.
+        report_asked, remove_asked: tell of a source, or forget it; carry its name, the latter
+            also whether its conversations go to the trash.
+        why_asked: why is this not here; carries an id, a title or words.
     """
 
     import_asked = Signal()
     files_asked = Signal()
     folder_asked = Signal()
     sessions_asked = Signal()
+    watch_asked = Signal(str)
+    unwatch_asked = Signal(str)
+    pause_asked = Signal(str)
+    resume_asked = Signal(str)
+    report_asked = Signal(str)
+    remove_asked = Signal(str, bool)
+    why_asked = Signal(str)
 
     def __init__(self, model: SourcesModel, parent: QWidget | None = None) -> None:
         super().__init__(_WIDTH, parent)
@@ -109,12 +51,19 @@ class FirstRunView(Page):
         self.sentence = Text("", "lead", "text2")
         self.sentence.setWordWrap(True)
         self.sentence.setMaximumWidth(_SENTENCE_WIDTH)
-        self.list = _SourceList(model)
+        self.list = SourceList(model)
         self._table = QFrame()
         self._table.setProperty("class", "table")
         self.start = Button(self.tr("Import"), "primary large", "import")
         self.add = Button(self.tr("Add a file or folder…"), "large")
         self.leave = Button(self.tr("Show conversations"), "large")
+        self.keep = QCheckBox(self.tr("Keep watching these sources"))
+        self.keep.setChecked(True)
+        self.keep.setToolTip(
+            self.tr("What is new there is read within two seconds. Exports do not change.")
+        )
+        self.drift = Drift()
+        self.why = Why()
         self.panel = ImportPanel()
         self.store = Text("", "caption", "text2")
         self._importing = False
@@ -122,6 +71,9 @@ class FirstRunView(Page):
         self.start.clicked.connect(self.import_asked)
         self.leave.clicked.connect(self.sessions_asked)
         self.add.clicked.connect(self._on_add)
+        self.list.menu_asked.connect(self._on_menu_asked)
+        self.drift.asked.connect(self.report_asked)
+        self.why.asked.connect(self.why_asked)
         model.choice_changed.connect(self._show_choice)
         model.modelReset.connect(self._show_found)
         model.rowsInserted.connect(self._show_found)
@@ -131,13 +83,15 @@ class FirstRunView(Page):
         table = QVBoxLayout(self._table)
         table.setContentsMargins(1, 1, 1, 1)
         table.setSpacing(0)
-        table.addWidget(_Head())
+        table.addWidget(SourceHead())
         table.addWidget(self.list)
         actions = QHBoxLayout()
         actions.setSpacing(8)
         actions.addWidget(self.start)
         actions.addWidget(self.add)
         actions.addStretch(1)
+        actions.addWidget(self.keep)
+        actions.addSpacing(8)
         actions.addWidget(self.leave)
         foot = QHBoxLayout()
         foot.setSpacing(6)
@@ -147,9 +101,11 @@ class FirstRunView(Page):
         for part, gap in (
             (self.title, 4),
             (self.sentence, 20),
-            (self._table, 16),
+            (self._table, 8),
+            (self.drift, 8),
             (actions, 20),
             (self.panel, 16),
+            (self.why, 20),
             (foot, 0),
         ):
             if isinstance(part, QHBoxLayout):
@@ -159,6 +115,7 @@ class FirstRunView(Page):
             self.column.addSpacing(gap)
         self.column.addStretch(1)
         self.panel.hide()
+        self.drift.hide()
         self.leave.hide()
 
     def show_looking(self) -> None:
@@ -235,6 +192,7 @@ class FirstRunView(Page):
             )
         if count and all(self._model.rows()[row].state == "imported" for row in chosen):
             words = self.tr("Import what is new")
+        self.keep.setVisible(any(row.live for row in self._model.rows()))
         self.start.setText(words if count else self.tr("Import"))
         self.start.setEnabled(count > 0)
 
@@ -244,3 +202,13 @@ class FirstRunView(Page):
         menu.addAction(self.tr("Files…")).triggered.connect(self.files_asked)
         menu.addAction(self.tr("Folder…")).triggered.connect(self.folder_asked)
         menu.popup(self.add.mapToGlobal(QPoint(0, self.add.height() + 4)))
+
+    def _on_menu_asked(self, row: int, at: QPoint) -> None:
+        menu = SourceMenu(self._model.rows()[row], self)
+        menu.watch_asked.connect(self.watch_asked)
+        menu.unwatch_asked.connect(self.unwatch_asked)
+        menu.pause_asked.connect(self.pause_asked)
+        menu.resume_asked.connect(self.resume_asked)
+        menu.report_asked.connect(self.report_asked)
+        menu.remove_asked.connect(self.remove_asked)
+        menu.popup(at)

@@ -5,7 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QGuiApplication, QKeyEvent
+from PySide6.QtGui import (
+    QCloseEvent,
+    QDragEnterEvent,
+    QDragLeaveEvent,
+    QDropEvent,
+    QGuiApplication,
+    QKeyEvent,
+)
 from PySide6.QtWidgets import (
     QApplication,
     QMainWindow,
@@ -23,6 +30,7 @@ from app.models.sources import SourcesModel
 from app.views.actions import Actions
 from app.views.completion_popup import CompletionPopup
 from app.views.conversation_pane import ConversationPane
+from app.views.drop_hint import DropHint
 from app.views.empty_state import ZeroHitsView
 from app.views.first_run import FirstRunView
 from app.views.hits_view import HitsView
@@ -99,6 +107,7 @@ class MainWindow(QMainWindow):
         self.maintenance = MaintenancePage()
         self.status_bar = StatusBar()
         self.list_undo, self.page_undo = UndoBar(), UndoBar()
+        self.drop_hint = DropHint(self)
         self._may_close = False
         self._build()
         self._connect()
@@ -267,7 +276,7 @@ class MainWindow(QMainWindow):
         if self.on_maintenance():
             return [self.search_bar.field, self.maintenance.bar, *self.maintenance.panes()]
         if self.on_sources():
-            return [self.search_bar.field, self.first_run.list]
+            return [self.search_bar.field, self.first_run.list, self.first_run.why.field]
         found: list[QWidget] = [self.search_bar.field, self.current_list()]
         if self.right.currentWidget() is self.pane:
             found += self.pane.focus_targets()
@@ -328,8 +337,13 @@ class MainWindow(QMainWindow):
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         if any(url.isLocalFile() for url in event.mimeData().urls()):
             event.acceptProposedAction()
+            self.drop_hint.cover()
+
+    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
+        self.drop_hint.hide()
 
     def dropEvent(self, event: QDropEvent) -> None:
+        self.drop_hint.hide()
         paths = [Path(url.toLocalFile()) for url in event.mimeData().urls() if url.isLocalFile()]
         if paths:
             event.acceptProposedAction()

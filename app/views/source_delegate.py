@@ -1,21 +1,32 @@
-"""A place to import from: chosen or not, what it is, how large, how far the import has come."""
+"""A place to import from: chosen or not, what it is, how far it was read, whether it is watched."""
 
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QRectF, QSize, Qt
-from PySide6.QtGui import QPainter, QPen
+from PySide6.QtCore import (
+    QEvent,
+    QModelIndex,
+    QPersistentModelIndex,
+    QPoint,
+    QRectF,
+    QSize,
+    Qt,
+    Signal,
+)
+from PySide6.QtGui import QMouseEvent, QPainter, QPen
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from app import formatting, theme
 from app.models.sessions import source_icon
-from app.models.sources import CHOOSABLE, SourceRow, SourcesModel, State
+from app.models.sources import CHOOSABLE, SourceRow, SourcesModel, State, Watch
 from app.text_ranges import visible
 from app.views import painting
+from app.views.parts import BADGE_INKS
 
 Index = QModelIndex | QPersistentModelIndex
 
 CHECK, ICON, NAME = 16, 48, 84
 STATE_WIDTH = 194
+MORE = 36
 NUMBER_WIDTH = 88
 _BOX = 16
 
@@ -26,11 +37,17 @@ _BADGES: dict[State, tuple[str, str]] = {
     "unreadable": ("fail", "err"),
     "waiting": ("pending", "info"),
 }
+_WATCHES: dict[Watch, tuple[str, str]] = {
+    "on": ("eye", "ok"),
+    "paused": ("pause", "unk"),
+    "missing": ("warning", "warn"),
+}
+_NEWS = frozenset({"imported", "partial", "failed", "waiting", "unreadable"})
 
 
 def columns(right: float) -> dict[str, float]:
     """Return the right edges of the number columns and the left edge of the state."""
-    state = right - STATE_WIDTH - 16
+    state = right - STATE_WIDTH - MORE
     return {
         "state": state,
         "size": state - 40,
@@ -46,7 +63,13 @@ def short_path(path: str) -> str:
 
 
 class SourceDelegate(QStyledItemDelegate):
-    """Paints rows of 56 px and takes the clicks on their checkboxes."""
+    """Paints rows of 56 px and takes the clicks on their checkboxes and on the dots at their end.
+
+    Signals:
+        menu_asked: what else can be done with a place; carries its row and where on the screen.
+    """
+
+    menu_asked = Signal(int, QPoint)
 
     def state_words(self, row: SourceRow) -> str:
         """Return the words for a state."""
@@ -59,6 +82,27 @@ class SourceDelegate(QStyledItemDelegate):
             "failed": self.tr("failed"),
             "unreadable": self.tr("not importable"),
         }[row.state]
+
+    def watch_words(self, row: SourceRow) -> str:
+        """Return the words for how a place is watched."""
+        words = {"on": self.tr("watched"), "paused": self.tr("paused")}
+        return words.get(row.watch, self.tr("not there now"))
+
+    def told(self, row: SourceRow) -> tuple[str, str, str, str]:
+        """Return icon, badge kind, word and note of a row's state; no icon means plain words."""
+        news = row.state in _NEWS and not (row.state == "imported" and row.watch)
+        if not news and row.watch:
+            icon, kind = _WATCHES[row.watch]
+            read = "" if row.read_at_ms is None else formatting.moment(row.read_at_ms)
+            return icon, kind, self.watch_words(row), row.trouble or read
+        if news:
+            return *_BADGES[row.state], self.state_words(row), row.note
+        if row.trouble:
+            return "warning", "warn", self.tr("in part"), row.trouble
+        if row.read_at_ms is not None:
+            once = self.tr("read once, %1").replace("%1", formatting.moment(row.read_at_ms))
+            return "", "", once, ""
+        return "", "", self.state_words(row), row.note
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         return QSize(0, painting.ROW)
@@ -88,6 +132,7 @@ class SourceDelegate(QStyledItemDelegate):
         self._paint_numbers(painter, row, edges, middle + 5)
         state = QRectF(edges["state"], top, STATE_WIDTH, painting.ROW)
         self._paint_state(painter, row, state)
+        painting.icon(painter, "more", "text2", rect.right() - MORE + 13, middle, 16)
         painter.restore()
 
     def _paint_box(self, painter: QPainter, box: QRectF, row: SourceRow, current: bool) -> None:
@@ -122,16 +167,15 @@ class SourceDelegate(QStyledItemDelegate):
             )
 
     def _paint_state(self, painter: QPainter, row: SourceRow, box: QRectF) -> None:
-        words = self.state_words(row)
         middle = box.center().y()
         if row.state == "importing":
             self._paint_progress(painter, row, box)
             return
-        if row.state not in _BADGES:
+        icon, kind, words, note = self.told(row)
+        if not icon:
             painting.draw(painter, words, box.left(), box.right(), middle + 5, ink="text2")
             return
-        icon, kind = _BADGES[row.state]
-        ink = "accent" if kind == "info" else kind
+        ink = BADGE_INKS[kind]
         width = 26 + painting.metrics("caption").horizontalAdvance(words) + 6
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -144,12 +188,12 @@ class SourceDelegate(QStyledItemDelegate):
         painting.draw(painter, words, left, box.right(), middle + 4, step="caption", ink=ink)
         painting.draw(
             painter,
-            visible(row.note),
+            visible(note),
             box.left() + width + 8,
             box.right(),
             middle + 4,
             step="caption",
-            ink="text2",
+            ink="warn" if row.trouble and note == row.trouble else "text2",
         )
 
     def _paint_progress(self, painter: QPainter, row: SourceRow, box: QRectF) -> None:
@@ -193,7 +237,10 @@ class SourceDelegate(QStyledItemDelegate):
         option: QStyleOptionViewItem,
         index: Index,
     ) -> bool:
-        if event.type() == QEvent.Type.MouseButtonRelease:
-            model.toggle(index.row())
+        if event.type() == QEvent.Type.MouseButtonRelease and isinstance(event, QMouseEvent):
+            if event.position().x() > option.rect.right() - MORE:
+                self.menu_asked.emit(index.row(), event.globalPosition().toPoint())
+            elif event.button() == Qt.MouseButton.LeftButton:
+                model.toggle(index.row())
             return True
         return False

@@ -8,7 +8,13 @@ import apsw
 
 from core.errors import AmbiguousError, NotFoundError
 from core.history import sources, watched
-from core.source_types import KnownSource, ReportedFile, SourceReport, WatchedPlace
+from core.source_types import (
+    KnownSource,
+    ReportedFile,
+    SourceReport,
+    StoredPlace,
+    WatchedPlace,
+)
 from core.store.migrations import schema_version
 from core.types import BadRecord
 
@@ -34,6 +40,14 @@ ORDER BY f.state <> 'failed', f.bad_records = '[]', f.unknown_records = '{}', f.
   f.path LIMIT ?
 """
 
+_BELOW = "(path = ? OR (path >= ? AND path < ?))"
+_HOLDS = f"SELECT EXISTS (SELECT 1 FROM source_files WHERE source_id = ? AND {_BELOW})"
+_SESSIONS_AT = f"""
+SELECT count(*), coalesce(sum(message_count), 0) FROM sessions
+WHERE trashed_at_ms IS NULL AND id IN (
+  SELECT l.session_id FROM source_files AS f CROSS JOIN session_files AS l ON l.file_id = f.id
+  WHERE f.source_id = ? AND {_BELOW})
+"""
 _PLACES_SINCE = 5  # m0005
 
 
@@ -80,6 +94,28 @@ def known(db: apsw.Connection) -> tuple[KnownSource, ...]:
             )
         )
     return tuple(found)
+
+
+def at(
+    db: apsw.Connection, sources_known: Iterable[KnownSource], paths: Iterable[str]
+) -> dict[str, StoredPlace]:
+    """Return what the store has of places, by path; those of which it has nothing are left out.
+
+    Of a place with several sources the one with the most sessions is told.
+    """
+    if schema_version(db) < _PLACES_SINCE:
+        return {}
+    every = tuple(sources_known)
+    found: dict[str, StoredPlace] = {}
+    for path in paths:
+        for source in every:
+            bindings = (source.id, *_below(path))
+            if not db.execute(_HOLDS, bindings).get:
+                continue
+            sessions, messages = db.execute(_SESSIONS_AT, bindings).get
+            if path not in found or found[path].sessions < sessions:
+                found[path] = StoredPlace(source, sessions, messages)
+    return found
 
 
 def named(db: apsw.Connection, text: str) -> KnownSource:
@@ -167,9 +203,6 @@ def forget(db: apsw.Connection, source: KnownSource) -> int:
     return files
 
 
-_BELOW = "(path = ? OR (path >= ? AND path < ?))"
-
-
 def _below(path: str) -> tuple[str, str, str]:
     """Bind `_BELOW`: the path itself, and what lies below it."""
     separator = "\\" if "\\" in path and "/" not in path else "/"
@@ -185,5 +218,4 @@ def _watched(
 
 
 def _holds(db: apsw.Connection, place: WatchedPlace, source_id: int) -> bool:
-    sql = f"SELECT EXISTS (SELECT 1 FROM source_files WHERE source_id = ? AND {_BELOW})"
-    return bool(db.execute(sql, (source_id, *_below(place.path))).get)
+    return bool(db.execute(_HOLDS, (source_id, *_below(place.path))).get)

@@ -5,7 +5,7 @@ It never says that something is not there when it did not look everywhere.
 
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import apsw
@@ -70,16 +70,17 @@ def looked(
     *,
     most_s: float = MOST_S,
     most_bytes: int = MOST_BYTES,
+    stop: Callable[[], bool] = lambda: False,
 ) -> RawLook:
-    """Look into the files of every place that is known; no store is needed.
+    """Look into the files of every place that is known, until `stop` says yes.
 
-    What the store shows already needs no look.
+    No store is needed. What the store shows already needs no look.
     """
     if any(each.kind == "visible" for each in stored.findings):
         return RawLook()
     if found is None:
         found = detect.found_on_this_machine()
-    return look(text, places_of(stored, found), most_s, most_bytes)
+    return look(text, places_of(stored, found), most_s, most_bytes, stop)
 
 
 def places_of(stored: Stored, found: Iterable[FoundSource]) -> list[RawPlace]:

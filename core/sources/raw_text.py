@@ -5,7 +5,7 @@ import os
 import re
 import time
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -68,7 +68,11 @@ class _OutOfTimeError(Exception):
 
 
 def look(
-    text: str, places: Iterable[RawPlace], most_s: float = MOST_S, most_bytes: int = MOST_BYTES
+    text: str,
+    places: Iterable[RawPlace],
+    most_s: float = MOST_S,
+    most_bytes: int = MOST_BYTES,
+    stop: Callable[[], bool] = lambda: False,
 ) -> RawLook:
     """Look for a text in the names of the files at these places, then in what they hold.
 
@@ -91,6 +95,8 @@ def look(
             found.reasons.append(f"{left:,} files were left out: there are matches enough")
             break
         try:
+            if stop():
+                raise _OutOfTimeError("it was stopped")
             line = _line_in(Path(each.path), needle, pattern, until, most_bytes, found)
         except _OutOfTimeError as error:
             found.reasons.append(f"{len(listed) - n:,} of {len(listed):,} files were left: {error}")
