@@ -223,9 +223,11 @@ def run(db, steps) -> None:
 
 SAID = [((Role.USER, Origin.HUMAN), MessageState.ACTIVE)] * 2
 TOGETHER = [
-    ("append", SAID), ("reset", None), ("append", SAID), ("import again", 1), ("trash", 0),
-    ("trash", 2), ("import again", 3), ("append", SAID), ("import again", 0), ("undo", 1),
-    ("clear", None), ("append", SAID), ("undo", 0), ("undo", 3), ("undo", 0),
+    ("append", SAID), ("import again", 1), ("import again", 0), ("reset", None), ("append", SAID),
+    ("change", (0, MessageState.REWOUND)), ("change", (3, MessageState.REWOUND)),
+    ("import again", 1), ("trash", 0), ("trash", 2), ("import again", 3), ("append", SAID),
+    ("import again", 0), ("undo", 1), ("clear", None), ("append", SAID), ("undo", 0), ("undo", 3),
+    ("undo", 0),
 ]  # fmt: skip
 """A life in which each step changes what another one counted."""
 
