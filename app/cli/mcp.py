@@ -14,9 +14,9 @@ def add_to(commands: Any, shared: argparse.ArgumentParser) -> None:
         "mcp",
         parents=[shared],
         help="let agents search: an MCP server on stdin and stdout",
-        description="Answer the MCP tools session_search, read_message and get_operation from"
-        " the store of one profile, on stdin and stdout, until stdin is closed. An agent starts"
-        " this itself.",
+        description="Answer the MCP tools session_search, project_history_search, read_message,"
+        " project_session_move and get_operation from the store of one profile, on stdin and"
+        " stdout, until stdin is closed. An agent starts this itself.",
     )
     parser.set_defaults(run=run)
 

@@ -1,13 +1,15 @@
 """What the MCP tools answer from the store of one profile, each call on its own connection.
 
-The store is only ever read, and opened anew for each call: so the server starts without one,
-sees what other processes stored meanwhile, and holds no file of it while nothing is asked.
+The store is opened anew for each call, and only to be read but for `project_session_move`: so
+the server starts without one, sees what other processes stored meanwhile, and holds no file of
+it while nothing is asked.
 """
 
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,7 +23,9 @@ from app.cli.documents import (
 )
 from app.cli.mcp_arguments import (
     ReadRequest,
+    move_request,
     operation_request,
+    project_request,
     read_request,
     recall_request,
 )
@@ -36,30 +40,35 @@ from app.cli.mcp_pages import (
     read_cursor,
 )
 from app.cli.output import json_text
-from core.errors import QueryError, SchemaTooNewError, StoreError
+from core.errors import NotFoundError, QueryError, SchemaTooNewError, StoreError
+from core.history import facets
+from core.history.bodies import clean
 from core.history.messages import message_by_ref, message_text
-from core.history.sessions import session_by_ref
+from core.history.sessions import session_by_id, session_by_ref
 from core.index import tokenizer
 from core.recall.link import place_of
 from core.recall.recall import recall
+from core.search.named import said
 from core.store import connection, migrations
 from core.store.deadline import Deadline, deadline, expire
 from core.store.errors import translated
-from core.types import Message
-from core.upkeep import ledger
+from core.types import Message, RecallRequest
+from core.upkeep import ledger, lifecycle
 
 T = TypeVar("T")
 Arguments = Mapping[str, Any]
+
+_NEAR_NAMES = 5
 
 CALL_S = 6.0
 """What a call may take in all; a search in it has 3 seconds, and then answers with what it has."""
 
 
 class Call:
-    """One call: work on the store that another thread may stop."""
+    """One call: work on the store that another thread may stop; `writes` lets it change that."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, *, writes: bool = False) -> None:
+        self._path, self._writes = path, writes
         self._lock = threading.Lock()
         self._limit: Deadline | None = None
         self._is_stopped = False
@@ -72,9 +81,13 @@ class Call:
             TimeoutError: it took too long, or was stopped.
         """
         try:
-            with translated(self._path), _opened(self._path) as db, deadline(db, CALL_S) as limit:
+            with (
+                translated(self._path),
+                _opened(self._path, writes=self._writes) as db,
+                deadline(db, CALL_S) as limit,
+            ):
                 self._watch(limit)
-                with connection.snapshot(db):
+                with connection.transaction(db) if self._writes else connection.snapshot(db):
                     return work(db)
         except apsw.InterruptError:
             raise TimeoutError(f"this took longer than {CALL_S:.0f} s and was stopped") from None
@@ -99,12 +112,72 @@ def session_search(db: apsw.Connection, given: Arguments) -> str:
     Raises:
         CoreError: an argument, or what it names, is not to be had; the cursor is another's.
     """
+    return _recalled(db, given, recall_request)
+
+
+def project_history_search(db: apsw.Connection, given: Arguments) -> str:
+    """Return the same of one project alone, which there must be.
+
+    Raises:
+        CoreError: as `session_search`; there is no such project, or the session is not in it.
+    """
+    return _recalled(db, given, partial(_request_of_project, db))
+
+
+def project_session_move(db: apsw.Connection, given: Arguments) -> str:
+    """Move a session to a project, in the caller's transaction; tell how it is taken back.
+
+    Raises:
+        CoreError: an argument, or what it names, is not to be had.
+    """
+    wanted = move_request(given)
+    session = session_by_ref(db, place_of(wanted.session).session)
+    done = lifecycle.move(db, [session.id], wanted.project, "agent")
+    moved = session_by_id(db, session.id)
+    return json_text(
+        {
+            "operation": done.id,
+            "outcome": done.outcome,
+            "session": moved.ref,
+            "project": moved.project,
+            "project_before": session.project,
+            "undo": f"backscroll operations undo {done.id}",
+        }
+    )
+
+
+def _request_of_project(db: apsw.Connection, given: Arguments, now_ms: int) -> RecallRequest:
+    """Return a request within a project, or say that there is none of this name."""
+    request = project_request(given, now_ms)
+    (project,) = request.projects
+    known = [name for name, _ in facets.projects(db)]
+    if clean(project) not in known:
+        near = [name for name in known if _is_near(name, project)][:_NEAR_NAMES]
+        hint = f"; there is {', '.join(map(said, near))}" if near else ""
+        raise NotFoundError(f"no project is named {said(project)}{hint}")
+    if request.session is not None:
+        session = session_by_ref(db, clean(place_of(request.session).session))
+        if session.project != project:
+            raise NotFoundError(
+                f"the session {said(session.ref)} is not in the project {said(project)}"
+            )
+    return request
+
+
+def _is_near(name: str, wanted: str) -> bool:
+    one, other = name.casefold(), wanted.casefold()
+    return one in other or other in one
+
+
+def _recalled(
+    db: apsw.Connection, given: Arguments, request_of: Callable[[Arguments, int], RecallRequest]
+) -> str:
     asked = {name: value for name, value in given.items() if value is not None}
     token = asked.pop("cursor", None)
     asked_digest = digest(sorted(asked.items()))
     cursor = None if token is None else _cursor_of(token, asked_digest)
     now_ms = time.time_ns() // 1_000_000 if cursor is None else cursor.now_ms
-    request = recall_request(asked, now_ms)
+    request = request_of(asked, now_ms)
     found = recall(db, request)
     answer = bounded(recall_document(request, found))
     answer_digest = digest(answer["results"])
@@ -168,15 +241,16 @@ def _cursor_of(token: Any, asked_digest: bytes) -> Cursor:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[apsw.Connection]:
-    """Give a connection that can only read.
+def _opened(path: Path, *, writes: bool = False) -> Iterator[apsw.Connection]:
+    """Give a connection that can only read, unless it `writes`; a schema is never changed.
 
     Raises:
         StoreError: there is no store, or it has another schema than this version reads.
     """
     if not path.exists():
         raise StoreError("nothing is stored yet for this profile: run `backscroll import` first")
-    db = connection.open_reader(path, tokenizer=tokenizer.locate())
+    opening = connection.open_writer if writes else connection.open_reader
+    db = opening(path, tokenizer=tokenizer.locate())
     try:
         _require_our_schema(migrations.schema_version(db))
         yield db

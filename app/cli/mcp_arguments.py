@@ -7,7 +7,7 @@ date that is none or a name that nobody has, is refused in words.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal, get_args
 
@@ -36,6 +36,14 @@ class ReadRequest:
     part: Part = "content"
     offset: int = 0
     chars: int = _READ_DEFAULT
+
+
+@dataclass(frozen=True, slots=True)
+class MoveRequest:
+    """A session and the project it is to be in; '' for where its source has it."""
+
+    session: str
+    project: str
 
 
 def recall_request(given: Mapping[str, Any], now_ms: int) -> RecallRequest:
@@ -68,7 +76,37 @@ def recall_request(given: Mapping[str, Any], now_ms: int) -> RecallRequest:
         until_ms=_time(given, "until", now_ms),
         exclude_sessions=_texts(given, "exclude_sessions"),
         current_session=_text(given, "current_session"),
+        active=_flag(given, "active"),
     )
+
+
+def project_request(given: Mapping[str, Any], now_ms: int) -> RecallRequest:
+    """Return what the arguments of `project_history_search` ask for: recall within one project.
+
+    Raises:
+        QueryError: as `recall_request`; no project is named.
+    """
+    _refuse_unknown(given, PROJECT_PARAMETERS)
+    project = _text(given, "project")
+    if project is None:
+        raise QueryError("project is needed: the name of one, as answers give it")
+    others = {name: value for name, value in given.items() if name != "project"}
+    return replace(recall_request(others, now_ms), projects=(project.strip(),))
+
+
+def move_request(given: Mapping[str, Any]) -> MoveRequest:
+    """Return what the arguments of `project_session_move` ask for.
+
+    Raises:
+        QueryError: session or project is missing, or no text.
+    """
+    _refuse_unknown(given, MOVE_PARAMETERS)
+    session, project = _text(given, "session"), given.get("project")
+    if session is None:
+        raise QueryError("session is needed: session_search gives it")
+    if not isinstance(project, str):
+        raise QueryError('project is needed: a name, or "" for where the source has the session')
+    return MoveRequest(session, project)
 
 
 def read_request(given: Mapping[str, Any]) -> ReadRequest:
@@ -144,6 +182,12 @@ def _number(given: Mapping[str, Any], name: str, default: int, least: int, most:
     return max(least, min(most, value))
 
 
+def _flag(given: Mapping[str, Any], name: str) -> bool:
+    """Return whether something is plainly wanted."""
+    value = given.get(name)
+    return value is True or (isinstance(value, str) and value.strip().lower() == "true")
+
+
 def _choice(given: Mapping[str, Any], name: str, choices: tuple[Any, ...]) -> Any:
     """Return one of the choices; what is none of them is the first."""
     value = given.get(name)
@@ -185,6 +229,11 @@ SEARCH_PARAMETERS: dict[str, Any] = {
         "default": 5,
         "description": "Messages on each side.",
     },
+    "active": {
+        "type": "boolean",
+        "default": False,
+        "description": "Of session, only what was said since it was last reset.",
+    },
     "limit": {
         "type": "integer",
         "minimum": 1,
@@ -212,6 +261,24 @@ SEARCH_PARAMETERS: dict[str, Any] = {
     "cursor": {
         "type": "string",
         "description": "The cursor of the page before, beside the same other arguments.",
+    },
+}
+
+PROJECT_PARAMETERS: dict[str, Any] = {
+    "project": {
+        "type": "string",
+        "description": "The name of a project, exactly as answers give it. Nothing outside of it"
+        " is in the answer.",
+    },
+    **{name: each for name, each in SEARCH_PARAMETERS.items() if name != "projects"},
+}
+
+MOVE_PARAMETERS: dict[str, Any] = {
+    "session": {"type": "string", "description": "The session, from an answer."},
+    "project": {
+        "type": "string",
+        "description": "The project it is to be in, known or new; an empty text takes it back to"
+        " where its source has it.",
     },
 }
 

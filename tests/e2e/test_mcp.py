@@ -20,8 +20,13 @@ from tests.e2e.conftest import ROOT
 EXPECTED_TOOLS = {
     "session_search": {
         "query", "session", "around", "window", "limit", "sort", "detail", "roles", "sources",
-        "projects", "since", "until", "exclude_sessions", "current_session", "cursor",
+        "projects", "since", "until", "exclude_sessions", "current_session", "cursor", "active",
     },
+    "project_history_search": {
+        "project", "query", "session", "around", "window", "limit", "sort", "detail", "roles",
+        "sources", "since", "until", "exclude_sessions", "current_session", "cursor", "active",
+    },
+    "project_session_move": {"session", "project"},
     "read_message": {"session", "message", "offset", "chars", "part"},
     "get_operation": {"operation"},
 }  # fmt: skip
@@ -75,7 +80,8 @@ def test_the_tools_say_what_they_take_and_that_they_only_read(filled, mode):
 
     assert {n: set(t.input_schema["properties"]) for n, t in tools.items()} == EXPECTED_TOOLS
     for tool in tools.values():
-        assert tool.annotations.read_only_hint is True
+        assert tool.annotations.read_only_hint is (tool.name != "project_session_move")
+        assert tool.annotations.destructive_hint is False
         assert tool.input_schema["additionalProperties"] is False
         assert "never" in tool.description or "not" in tool.description
     limit = tools["session_search"].input_schema["properties"]["limit"]

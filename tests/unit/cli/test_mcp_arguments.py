@@ -5,6 +5,8 @@ from datetime import UTC, datetime
 import pytest
 
 from app.cli.mcp_arguments import (
+    MOVE_PARAMETERS,
+    PROJECT_PARAMETERS,
     READ_PARAMETERS,
     SEARCH_PARAMETERS,
     read_request,
@@ -107,9 +109,9 @@ def test_a_part_is_asked_for_within_its_bounds():
 
 
 def test_every_parameter_says_what_it_is():
-    for parameters in (SEARCH_PARAMETERS, READ_PARAMETERS):
+    for parameters in (SEARCH_PARAMETERS, READ_PARAMETERS, PROJECT_PARAMETERS, MOVE_PARAMETERS):
         for name, schema in parameters.items():
-            assert schema["type"] in ("string", "integer", "array"), name
+            assert schema["type"] in ("string", "integer", "array", "boolean"), name
             assert schema.get("description") or schema.get("enum"), name
             if schema["type"] == "integer":
                 assert schema["minimum"] <= schema["default"] <= schema.get("maximum", 10**9)
