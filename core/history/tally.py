@@ -9,6 +9,12 @@ from core.history.existing import Existing
 from core.store import turns
 from core.types import MessageState
 
+# Where the session's own time may have stood for that of messages without one.
+_LAST = (
+    "(SELECT max(k.at_ms) FROM message_placements AS p JOIN message_keys AS k"
+    " ON k.id = p.message_id WHERE p.session_id = sessions.id)"
+)
+
 
 class Tally:
     """Changes of sessions' counts and times, gathered over a batch and applied once."""
@@ -58,8 +64,10 @@ class Tally:
             "UPDATE sessions SET message_count = message_count + :messages,"
             " user_turn_count = user_turn_count + :turns,"
             " started_at_ms = coalesce(started_at_ms, :first),"
-            " last_active_at_ms = coalesce(max(last_active_at_ms, :last),"
-            " :last, last_active_at_ms, updated_at_ms, started_at_ms),"
+            f" last_active_at_ms = CASE WHEN :last < last_active_at_ms"
+            f" AND last_active_at_ms = updated_at_ms THEN {_LAST} ELSE"
+            " coalesce(max(last_active_at_ms, :last),"
+            " :last, last_active_at_ms, updated_at_ms, started_at_ms) END,"
             " archived_at_ms = CASE WHEN archived_at_ms < :last THEN NULL ELSE archived_at_ms END"
             " WHERE id = :id",
             [

@@ -19,10 +19,11 @@ UNKNOWN: Instant = (None, TimeQuality.NONE)
 
 
 def instant(value: object) -> Instant:
-    """Return the time a value tells: seconds since 1970 (number or digits), or ISO 8601.
+    """Return the time a value tells: a count since 1970 (number or digits), or ISO 8601.
 
-    A text without a zone is taken as local time of this machine, `LOCAL_NAIVE`. Before 2000 or
-    more than two days ahead is no time.
+    Sources count seconds, or thousands, millions or billions of them; of a time that can be
+    true its size tells which. A text without a zone is taken as local time of this machine,
+    `LOCAL_NAIVE`. Before 2000 or more than two days ahead is no time.
     """
     if isinstance(value, str):
         return _of_text(value)
@@ -49,11 +50,22 @@ def _of_text(text: str) -> Instant:
         return UNKNOWN
 
 
-def _believable(seconds: float, quality: TimeQuality) -> Instant:
+_UNITS = ((10**17, 10**6), (10**14, 10**3), (10**11, 1))
+"""From where on a count is of nano-, micro- or milliseconds, and how many make one of ours."""
+
+
+def _believable(count: float, quality: TimeQuality) -> Instant:
     try:
-        ms = round(seconds * 1000) if math.isfinite(seconds) else 0
+        ms = _milliseconds(count) if math.isfinite(count) else 0
     except OverflowError:  # an integer beyond every float
         return UNKNOWN
     if EARLIEST_MS <= ms <= time.time() * 1000 + AHEAD_MS:
         return ms, quality
     return UNKNOWN
+
+
+def _milliseconds(count: float) -> int:
+    for least, each in _UNITS:
+        if count >= least:
+            return round(count / each)
+    return round(count * 1000)

@@ -101,11 +101,17 @@ class Sessions:
     def __init__(self, table: Table | None) -> None:
         self._table = table
         self.known: dict[str, Known] = {}
+        self._continued: set[str | None] = set()
         if table is None:
             return
         for row in table.rows((*_LINEAGE, "title")):
             if isinstance(row, Row) and (native_id := _text(row.values[0])):
                 self.known[native_id] = _known(dict(zip(_LINEAGE, row.values, strict=False)), row)
+        self._continued = {
+            child.parent
+            for child in self.known.values()
+            if child.parent in self.known and _not_before(child, self.known[child.parent])
+        }
 
     def kind(self, native_id: str) -> SessionKind:
         """Return what started the session; one without a row is interactive."""
@@ -144,8 +150,12 @@ class Sessions:
         if child.delegated_from == parent_id or child.source in ("subagent", "tool"):
             return Relation.SUBAGENT, "explicit"
         if parent and parent.end_reason == "compression":
-            # Clocks jump and gateways race, so the times only say how sure it is.
-            return Relation.CONTINUATION, "explicit" if _not_before(child, parent) else "heuristic"
+            if _not_before(child, parent):
+                return Relation.CONTINUATION, "explicit"
+            # Clocks jump and gateways race; but where another begins behind the parent's end,
+            # that is what goes on, and this one ran beside the parent.
+            is_beside = parent_id in self._continued
+            return Relation.SUBAGENT if is_beside else Relation.CONTINUATION, "heuristic"
         if child.reset_from == parent_id:
             return Relation.RESET, "explicit"
         same_chat = parent and child.session_key and child.session_key == parent.session_key

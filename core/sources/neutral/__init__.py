@@ -138,6 +138,7 @@ def read(path: Path) -> Iterator[Record]:
             if reached - told >= _PROGRESS_BYTES:
                 told = reached
                 yield ReadTo(min(reached, total), total)
+        yield from reading.undated(disk.stamp_of(stream))
         yield ReadTo(min(reached, total), total)
         if is_ended and text is stream:
             yield ReaderState(reading, reading.bytes)
@@ -154,7 +155,8 @@ def read_on(path: Path, before: ReaderState) -> Iterator[Record]:
     if not isinstance(reading, _Reading):
         raise EarlierChangedError
     with disk.opened(path) as stream:
-        total = disk.stamp_of(stream).size
+        stamp = disk.stamp_of(stream)
+        total = stamp.size
         if total - reading.mark.offset > _MOST_APPENDED_BYTES:
             raise EarlierChangedError
         stream.seek(reading.mark.offset)
@@ -164,6 +166,7 @@ def read_on(path: Path, before: ReaderState) -> Iterator[Record]:
     yield reading.source
     for line in found:
         yield from reading.told(line)
+    yield from reading.undated(stamp)
     yield ReadTo(reading.mark.offset, total)
     yield ReaderState(reading, reading.bytes)
 
@@ -176,6 +179,16 @@ class _Reading:
         self._source = ""
         self._sessions: dict[tuple[str, str], SessionRecord] = {}
         self._ordinals: dict[int, int] = {}
+        self._dated: set[tuple[str, str]] = set()
+
+    def undated(self, stamp: disk.FileStamp) -> Iterator[Record]:
+        """Tell of sessions without any time that they are as old as their file."""
+        for (source, native_id), told in self._sessions.items():
+            if (source, native_id) not in self._dated:
+                if source != self._source:
+                    self._source = source
+                    yield self.source
+                yield replace(told, updated_at_ms=stamp.mtime_ns // 1_000_000)
 
     @property
     def source(self) -> SourceIdentity:
@@ -203,6 +216,8 @@ class _Reading:
         value = line.value
         source = text(value, "source") or ""
         session, message = _session(value), self._message(source, line)
+        if message.created_at_ms is not None:
+            self._dated.add((source, message.session))
         if source != self._source:
             self._source = source
             yield _instance(value)

@@ -3,6 +3,7 @@
 import contextlib
 import itertools
 import json
+import os
 import random
 import shutil
 
@@ -17,6 +18,7 @@ from core.store.connection import open_store
 from tests.unit.sources.expected import SAMPLES
 
 MOST_SAMPLE_BYTES = 200_000
+MOMENT = 1785899243
 UNCERTAIN = "agent-sessions/small.jsonl"
 """Lines of many files in one, where one id names lines of two types: what a part of them was
 read to be, the whole takes back."""
@@ -94,6 +96,7 @@ def in_pieces(sample, folder, cuts, followed, text=None):
         for start, end in itertools.pairwise(places):
             with grown.open("ab") as stream:
                 stream.write(text[start:end])
+            os.utime(grown, (MOMENT, MOMENT))  # what a session without any time is as old as
             run(db, grown, followed=followed)
         pieces = rows(db)
     with store(folder / "whole") as db:

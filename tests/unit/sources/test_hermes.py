@@ -496,7 +496,7 @@ def test_rows_without_session_or_role_are_bad_records(home):
         (float("inf"), None, TimeQuality.NONE),
         (-1.0, None, TimeQuality.NONE),
         (0, None, TimeQuality.NONE),
-        (1784800001250, None, TimeQuality.NONE),
+        (1784800001250, 1784800001250, TimeQuality.EXACT),
         ("yesterday", None, TimeQuality.NONE),
         (b"\xff\xfe", None, TimeQuality.NONE),
         (2**62, None, TimeQuality.NONE),

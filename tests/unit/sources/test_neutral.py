@@ -199,11 +199,16 @@ def test_a_session_is_told_once_and_again_when_more_is_known(read):
         (None, TitleSource.NONE),
         ("what a day", TitleSource.DERIVED),
         ("Given", TitleSource.USER),
+        ("Given", TitleSource.USER),
     ]
+    dated = [r.updated_at_ms for r in records]
+    assert dated[:-1] == [None] * 3, "without any time it is as old as its file, told at the end"
+    assert dated[-1] is not None
 
 
 def test_records_of_several_sources_are_told_apart(read, tmp_path):
-    records = read(said(source="laptop"), said(), said(source="laptop"))
+    at = {"created_at": "2026-11-01T10:00:00Z"}
+    records = read(said(source="laptop", **at), said(**at), said(source="laptop", **at))
     told = [r.instance for r in records if isinstance(r, SourceIdentity)]
     assert told == ["laptop", "", "laptop"]
     assert neutral.identity(tmp_path / "talk.jsonl") == SourceIdentity("jsonl", "laptop", "laptop")
