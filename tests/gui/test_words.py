@@ -4,6 +4,7 @@ from datetime import date
 
 import pytest
 from PySide6.QtCore import QLocale
+from PySide6.QtWidgets import QLabel, QWidget
 
 import app.qt_guard
 from app import formatting
@@ -11,6 +12,7 @@ from app.controllers.import_words import report_notice, source_outcome
 from app.messages import describe, known_codes
 from app.qt_guard import QtUnsafeError, check_qt
 from app.views.path_facts import Shown, coverage, left_out, result_facts
+from app.views.why_popup import WhyPopup
 from core.errors import CoreError, SchemaTooNewError, SourceError
 from core.types import BadRecord, FileReport, ImportReport, IndexStatus, SearchRequest
 from tests.gui.values import hit, result
@@ -151,6 +153,19 @@ def test_an_answer_cut_off_by_the_deadline_says_so(qapp):
     assert "partial: stopped at the time limit" in [
         f.text for f in result_facts(answer, shown(0, 0))
     ]
+
+
+def test_old_history_that_is_not_moved_in_completely_is_said_in_the_bar_and_behind_why(qapp):
+    words = "old history is not moved in completely"
+    pending = result(total_hits=1, hits=(hit(1, "x"),), legacy_complete=False)
+    parent = QWidget()
+
+    assert words in [f.text for f in result_facts(pending, shown(1))]
+    assert words not in [f.text for f in result_facts(result(), shown(1))]
+    for answer, is_told in ((pending, True), (result(), False)):
+        popup = WhyPopup(answer, SearchRequest("x"), parent)
+        told = [label.text() for label in popup.findChildren(QLabel)]
+        assert any("still being moved in" in each for each in told) is is_told
 
 
 def test_the_coverage_said_is_that_of_the_index_that_answered(qapp):
