@@ -29,6 +29,11 @@ def _link(node: Mapping[str, Any]) -> Link:
 
 
 def _time(node: Mapping[str, Any]) -> float:
+    """When a node was made; some exports have digits in quotes, and NaN equals nothing."""
     message = node.get("message")
     at = message.get("create_time") if isinstance(message, dict) else None
-    return at if isinstance(at, int | float) and at == at else 0.0  # NaN equals nothing
+    try:
+        at = float(at) if isinstance(at, str) else at
+    except ValueError:
+        return 0.0
+    return at if isinstance(at, int | float) and at == at else 0.0

@@ -403,6 +403,16 @@ def test_zip_folder_and_single_file_give_the_same(tmp_path):
     assert zipped[0].raw_ref.startswith("conversations-000.json@1:")
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-be"])
+def test_an_export_that_was_saved_anew_is_known_and_read(tmp_path, encoding):
+    path = tmp_path / "conversations.json"
+    mark = "\ufeff" if encoding == "utf-16-be" else ""
+    told = json.dumps([conversation(message("灰雁"))], ensure_ascii=False)
+    path.write_text(mark + told, encoding=encoding)
+    assert chatgpt.recognises(path)
+    assert Reading(path).only().content == "灰雁"
+
+
 def test_a_reference_to_the_bytes_finds_the_conversation():
     path = CHATGPT / "librechat-fork" / "chatgpt-export.json"  # with a byte order mark
     raw = path.read_bytes()

@@ -98,7 +98,14 @@ def test_without_any_link_the_mapping_is_one_line():
 
 @pytest.mark.parametrize(
     ("times", "shown"),
-    [({"x": 1, "y": 2}, "y"), ({"x": 2, "y": 1}, "x"), ({}, "y"), ({"x": float("nan")}, "y")],
+    [
+        ({"x": 1, "y": 2}, "y"),
+        ({"x": 2, "y": 1}, "x"),
+        ({}, "y"),
+        ({"x": float("nan")}, "y"),
+        ({"x": "2.5", "y": 1}, "x"),
+        ({"x": "late", "y": None}, "y"),
+    ],
 )
 def test_without_a_current_node_the_leaf_made_last_is_shown(times, shown):
     graph = {"root": {"parent": None}}

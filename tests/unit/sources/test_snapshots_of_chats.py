@@ -116,6 +116,16 @@ def test_the_youngest_state_is_what_is_shown(db, tmp_path, states, order, togeth
     assert stored(db) == (session, messages)
 
 
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))), ids=str)
+def test_one_file_may_hold_several_states(db, tmp_path, states, order):
+    path = tmp_path / "conversations.json"
+    path.write_text(json.dumps([states[place] for place in order]))
+    for _ in ingest.run_sync(db, ingest.Import([path])):
+        pass
+    session, messages = stored(db)
+    assert (session, sorted(messages)) == (YOUNGEST[0], sorted(YOUNGEST[1]))
+
+
 def test_an_older_export_adds_what_only_it_has(db, tmp_path, states):
     old, _, new = states
     key = "mapping" if "mapping" in new else "chat_messages"
