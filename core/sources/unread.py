@@ -51,7 +51,12 @@ def sentence(path: Path) -> str | None:
 
 
 def program_of(path: Path) -> str | None:
-    """Return the name of the program whose history a file is, which no reader reads."""
+    """Return the name of the program whose history a file is, which no reader reads.
+
+    Markdown is never opened: it is somebody's notes, and none of the formats known here.
+    """
+    if path.suffix == ".md":
+        return None
     try:
         if is_sqlite(path):
             return next((name for name, columns in _TABLES if _has(path, columns)), None)
