@@ -21,7 +21,8 @@ from tests.bench.measuring import ROOT, Row
 BENCHES = {
     name: f"tests.bench.bench_{name}"
     for name in (
-        *("import", "search", "recall", "window", "limits", "backfill", "upkeep", "sizes"),
+        *("import", "follow", "search", "recall", "window", "limits", "backfill", "upkeep"),
+        "sizes",
         "peers",
     )
 }
