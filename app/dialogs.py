@@ -110,6 +110,7 @@ class Dialogs(QObject):
         move.setDefault(True)
         buttons.accepted.connect(dialog.accept)
         buttons.rejected.connect(dialog.reject)
+        back.setAutoDefault(False)
         back.clicked.connect(line.clear)
         back.clicked.connect(dialog.accept)
         column = QVBoxLayout(dialog)

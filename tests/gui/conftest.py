@@ -147,6 +147,8 @@ class FakeDialogs:
         self.folder: list[Path] = []
         self.agrees = True
         self.asked: list[Question] = []
+        self.project: str | None = None
+        self.offered: list[tuple[str, list[str]]] = []
 
     async def choose_files(self) -> list[Path]:
         return self.files
@@ -156,6 +158,10 @@ class FakeDialogs:
 
     async def choose_days(self, first, last):
         return first, last
+
+    async def choose_project(self, now, known):
+        self.offered.append((now, list(known)))
+        return self.project
 
     async def confirm(self, question: Question) -> bool:
         self.asked.append(question)
