@@ -244,6 +244,7 @@ def test_killed_anywhere_it_comes_to_the_same_rows(new_store, main, tmp_path):
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1200)
 def test_killed_at_a_hundred_moments_it_comes_to_the_same_rows(new_store, main, tmp_path):
     wanted = new_store("whole")
     run(wanted, main.path)

@@ -10,11 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import SourceError
-from core.history import absence
+from core.history import absence, deletion, tombstones
 from core.sources import detect, ingest, picobot
 from core.sources.records import BadSourceRecord, MessageRecord, SessionRecord, UnknownRecord
-from core.store.connection import open_store
+from core.store.connection import open_store, transaction
 from core.types import Origin, Role, TimeQuality, TitleSource, ToolCall, ToolStatus
+from core.upkeep import trash
 from tests.unit.sources import expected
 from tests.unit.sources.expected import SAMPLES
 
@@ -397,6 +398,20 @@ def test_equal_words_are_counted_and_not_folded(tmp_path, db):
     run(db, window(path, "c", talk))
     run(db, window(path, "c", [*talk, "user: ok", "assistant: bye"]))
     assert shown(db, "c") == ["hello", "ok: done", "ok", "ok", "ok", "bye"]
+
+
+def test_what_was_thrown_away_of_a_window_does_not_come_back_with_it(tmp_path, db):
+    path = tmp_path / "sessions" / "c.json"
+    run(db, window(path, "c", [f"user: {n}" for n in range(50)]))
+    ids = {text: row for row, text in db.execute("SELECT id, content FROM messages")}
+    trash.trash_message(db, ids["30"], "user")
+    with transaction(db):
+        deletion.delete_messages(db, [ids["20"]], tombstones.make_key(tmp_path / "store"))
+    report = run(db, window(path, "c", [f"user: {n}" for n in range(10, 60)]))
+    assert report.new == 10
+    assert shown(db, "c") == [str(n) for n in range(60) if n != 20]
+    states = dict(db.execute("SELECT content, state FROM messages"))
+    assert {text for text, state in states.items() if state != "active"} == {"30"}
 
 
 def test_a_window_without_a_common_entry_comes_behind(tmp_path, db):
