@@ -29,7 +29,6 @@ SOURCE_NAMES = {
     "opencode": "OpenCode",
     "goose": "Goose",
     "cursor": "Cursor",
-    "gemini-cli": "Gemini CLI",
     "qwen-code": "Qwen Code",
     "vscode-chat": "VS Code chat",
     "jsonl": "JSON lines",
