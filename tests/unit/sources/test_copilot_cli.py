@@ -295,10 +295,15 @@ def test_a_sample_read_as_it_grows_ends_as_one_read_whole(tmp_path, sample):
     assert pieces == whole
 
 
-ANY = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner),
-    max_leaves=6,
+NAMES = ("toolCallId", "name", "arguments", "content", "detailedContent", "path", "message", "type")
+SCALAR = st.sampled_from(
+    [None, True, 0, -7, 1.5, 1e300, 2**70, "", " ", "text", "c1", "\ud800", "\0"]
+)
+ANY = (
+    SCALAR
+    | st.lists(SCALAR, max_size=2)
+    | st.lists(st.dictionaries(st.sampled_from(NAMES), SCALAR, max_size=3), max_size=2)
+    | st.dictionaries(st.sampled_from(NAMES), SCALAR, max_size=3)
 )
 FIELDS = (
     *("content", "toolRequests", "toolCallId", "result", "error", "success", "attachments"),
@@ -312,7 +317,7 @@ FIELDS = (
     st.lists(
         st.tuples(
             st.sampled_from(sorted(copilot_cli.kinds.KNOWN)),
-            st.dictionaries(st.sampled_from(FIELDS), ANY),
+            st.dictionaries(st.sampled_from(FIELDS), ANY, max_size=6),
             ANY,
             ANY,
         ),

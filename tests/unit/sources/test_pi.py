@@ -386,10 +386,15 @@ def test_a_transcript_read_as_it_grows_ends_as_one_read_whole(
     assert counted.alone >= alone
 
 
-ANY = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner),
-    max_leaves=6,
+NAMES = ("type", "text", "thinking", "id", "name", "arguments", "data", "mimeType")
+SCALAR = st.sampled_from(
+    [None, True, 0, -7, 1.5, 1e300, 2**70, "", " ", "text", "c1", "\ud800", "\0"]
+)
+ANY = (
+    SCALAR
+    | st.lists(SCALAR, max_size=2)
+    | st.lists(st.dictionaries(st.sampled_from(NAMES), SCALAR, max_size=3), max_size=2)
+    | st.dictionaries(st.sampled_from(NAMES), SCALAR, max_size=3)
 )
 FIELDS = (
     *("content", "toolCallId", "toolName", "isError", "usage", "model", "summary", "display"),
@@ -404,7 +409,7 @@ ROLES = ("user", "assistant", "toolResult", "bashExecution", "custom", "system",
         st.tuples(
             st.sampled_from([*sorted(pi.outline.KNOWN), "new"]),
             st.sampled_from(ROLES) | ANY,
-            st.dictionaries(st.sampled_from(FIELDS), ANY),
+            st.dictionaries(st.sampled_from(FIELDS), ANY, max_size=6),
             ANY,
         ),
         max_size=6,
