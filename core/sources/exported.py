@@ -3,6 +3,7 @@
 One conversation is held at a time, and nothing is unpacked to the disk.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
@@ -15,6 +16,7 @@ from core.sources.lines import JsonObject, Readable, objects
 from core.sources.records import BadSourceRecord, ReadTo, Remark, UnknownRecord
 
 GLIMPSE_BYTES = 256 << 10
+_TOKEN = re.compile(rb'("(?:[^"\\]|\\.)*+")(?=\s*+:)|"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[{}]', re.DOTALL)
 _TEXTS = {".html", ".json", ".jsonl"}
 
 Names = Callable[[PurePath], bool]
@@ -47,6 +49,23 @@ def head(path: Path, is_wanted: Names) -> bytes:
             with opened.open(entry) as stream:
                 return stream.read(GLIMPSE_BYTES)
     return b""
+
+
+def has_key(head: bytes, name: str, *, depth: int = 2) -> bool:
+    """Tell whether an object that is nested at most `depth` deep has a key of that name.
+
+    A text or a tool's arguments may hold the same word, but lie deeper. `head` may end anywhere.
+    """
+    key = f'"{name}"'.encode()
+    if key not in head:
+        return False
+    level = 0
+    for token in _TOKEN.finditer(head):
+        if token.group() in b"{}":
+            level += 1 if token.group() == b"{" else -1
+        elif token.group(1) == key and level <= depth:
+            return True
+    return False
 
 
 def names(path: Path) -> frozenset[str]:

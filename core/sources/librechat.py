@@ -49,9 +49,11 @@ def recognises(path: Path) -> bool:
         head = exported.head(path, _no_entry)
     except SourceError:
         return False
-    is_librechat = b'"conversationId"' in head and b'"isCreatedByUser"' in head
-    is_chatbot_ui = all(name in head for name in (b'"version"', b'"history"', b'"role"'))
-    return is_librechat or (is_chatbot_ui and b'"childrenIds"' not in head)
+    if exported.has_key(head, "conversationId", depth=1):
+        return b'"isCreatedByUser"' in head
+    if b'"role"' not in head or b'"childrenIds"' in head:
+        return False
+    return all(exported.has_key(head, name, depth=1) for name in ("version", "history"))
 
 
 def files(path: Path) -> Iterator[Path]:

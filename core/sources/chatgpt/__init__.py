@@ -92,7 +92,7 @@ def _is_export_name(path: PurePath) -> bool:
 
 
 def _is_export(head: bytes) -> bool:
-    return b'"mapping"' in head and b'"chat_messages"' not in head
+    return exported.has_key(head, "mapping") and not exported.has_key(head, "chat_messages")
 
 
 def _is_conversation(value: Mapping[str, Any]) -> bool:

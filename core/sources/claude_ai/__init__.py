@@ -50,7 +50,8 @@ def recognises(path: Path) -> bool:
     except SourceError:
         return False
     if archive.is_zip(path):
-        return _is_export(head) or (b'"mapping"' not in head and _is_part(exported.names(path)))
+        is_other = exported.has_key(head, "mapping")
+        return _is_export(head) or (not is_other and _is_part(exported.names(path)))
     return _is_export(head) or _is_manifest(path, head)
 
 
@@ -161,7 +162,7 @@ def _is_design(path: PurePath) -> bool:
 
 
 def _is_export(head: bytes) -> bool:
-    return b'"chat_messages"' in head
+    return exported.has_key(head, "chat_messages")
 
 
 def _is_manifest(path: Path, head: bytes) -> bool:

@@ -122,4 +122,5 @@ def _no_entry(path: PurePath) -> bool:  # noqa: ARG001 (the program makes no arc
 
 def _is_export(head: bytes) -> bool:
     """Whether a text begins like an export; others have trees too, under other names."""
-    return b'"history"' in head and (b'"childrenIds"' in head or b'"currentId"' in head)
+    links = b'"childrenIds"' in head or b'"currentId"' in head
+    return links and exported.has_key(head, "history")

@@ -552,6 +552,8 @@ def test_exports_of_the_two_services_are_never_taken_for_each_other(tmp_path):
     node = {"parent": None, "message": {"author": {"role": "user"}, "content": says}}
     path.write_text(json.dumps([{"id": "c", "mapping": {"n": node}}]))
     assert detect.detect(path).KIND == "chatgpt"
+    path.write_text(json.dumps({"type": "x", "call": {"input": {"a": {"chat_messages": []}}}}))
+    assert not claude_ai.recognises(path)
     for sample in (SAMPLES / "chatgpt").rglob("*.*"):
         assert not claude_ai.recognises(sample)
     for sample in CLAUDE.rglob("*.*"):
