@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import SourceError
-from core.sources import chatgpt, claude_ai, detect
+from core.sources import chatgpt, claude_ai, detect, ingest
 from core.sources.ingest_plan import make_plan
 from core.sources.records import (
     BadSourceRecord,
@@ -18,6 +18,7 @@ from core.sources.records import (
     SessionRecord,
     UnknownRecord,
 )
+from core.store.connection import open_store
 from core.types import MessageState, Origin, Role, TimeQuality, TitleSource, ToolCall, ToolStatus
 from tests.unit.sources import expected
 from tests.unit.sources.expected import SAMPLES
@@ -147,6 +148,43 @@ def test_results_without_ids_answer_the_calls_of_their_name_in_order(read):
         ("a", ToolStatus.UNKNOWN, ""),
         ("c", ToolStatus.SUCCEEDED, "of nobody"),
     ]
+
+
+def test_results_with_ids_answer_their_call_in_any_order(read):
+    def use(key):
+        return {"type": "tool_use", "id": key, "name": "n", "input": {}}
+
+    def result(key):
+        return {"type": "tool_result", "tool_use_id": key, "name": "n", "content": f"of {key}"}
+
+    found = of_blocks(read, use("1"), use("2"), use("3"), result("2"), result("1")).only()
+    assert [(c.id, c.result) for c in found.tool_calls] == [("1", "of 1"), ("2", "of 2"), ("3", "")]
+
+
+def test_content_may_be_a_bare_text(read):
+    assert read(conversation(message("flat", content="bare"))).only().content == "bare"
+    assert of_blocks(read, "one", {"type": "text", "text": "two"}).only().content == "one\n\ntwo"
+
+
+def test_pictures_are_named_by_what_is_told_of_them(read):
+    parts = [{"type": "image", "file_uuid": "f-3"}, {"type": "hologram"}, {"type": ["odd"]}]
+    shown = {"type": "tool_result", "name": "n", "content": parts}
+    found = of_blocks(
+        read,
+        {"type": "image", "file_uuid": "f-1", "file_name": "a.png", "media_type": "image/png"},
+        {"type": "image", "source": {"type": "url", "url": "https://x.org/b.png"}},
+        {"type": "document", "url": "https://x.org/c.pdf"},
+        {"type": "tool_use", "id": None, "name": "n", "input": {}},
+        shown,
+        text="",
+    )
+    assert found.only().media_refs == (
+        "image/png; at=f-1 a.png",
+        "image; at=https://x.org/b.png",
+        "document; at=https://x.org/c.pdf",
+        "image; at=f-3",
+    )
+    assert found.unknown == ["result hologram", "result"]
 
 
 @pytest.mark.parametrize(
@@ -393,6 +431,20 @@ def test_a_conversation_whose_messages_are_none_is_stored_empty(read, messages):
     assert set(found.sessions) == {"c", "d"}
     assert len(found.messages) == 1
     assert not found.bad
+    counted = {"{}": ["chat_messages"], "'x'": ["chat_messages"], "7": ["chat_messages"],
+               "[None, 7]": ["message", "message"]}  # fmt: skip
+    assert found.unknown == counted.get(repr(messages), [])
+
+
+def test_a_conversation_without_an_id_is_known_by_its_first_message(read):
+    def session(*messages, **more):
+        return next(iter(read({"chat_messages": list(messages), **more}).sessions))
+
+    first = session(message("a", "k1"), name="One")
+    assert first == session(message("a b", "k1"), message("c", "k2"), name="Two")
+    assert first != session(message("a", "k9"), name="One")
+    assert session(name="One", created_at="2026") == session(name="One", created_at="2026")
+    assert session(name="One", created_at="2026") != session(name="One", created_at="2027")
 
 
 # Files
@@ -453,6 +505,16 @@ def test_projects_beside_the_conversations_name_theirs(tmp_path, layout):
         archive.extractall(tmp_path / "folder")
     (file,) = claude_ai.files(tmp_path / "folder")
     assert Reading(file).sessions["c"].project == "Garden"
+
+
+def test_a_project_is_where_the_conversation_is_filed(tmp_path):
+    talks = [conversation(message("x"), project={"uuid": "p", "name": "Garden"})]
+    path = zipped(tmp_path / "e.zip", **{"conversations.json": talks})
+    store = open_store(tmp_path / "store" / "state.db", None)
+    for _ in ingest.run_sync(store, ingest.Import([path])):
+        pass
+    assert store.execute("SELECT project FROM sessions").get == "Garden"
+    store.close()
 
 
 def test_accounts_are_never_opened_and_memories_are_told_of(tmp_path):
