@@ -22,7 +22,14 @@ from app import theme
 from app.main import Program
 from app.qt_guard import check_qt
 from core.index import tokenizer
-from tests import demo_home, shots_maintenance, shots_plan, shots_retention, shots_search
+from tests import (
+    demo_home,
+    shots_lifecycle,
+    shots_maintenance,
+    shots_plan,
+    shots_retention,
+    shots_search,
+)
 
 SIZE = (1440, 900)
 _PATIENCE_S = 20.0
@@ -186,6 +193,7 @@ async def shoot(app: QApplication, scratch: Path, folder: Path) -> None:
     await shots_search.take_all(camera)
     await take_finding(camera)
     await shots_plan.take(camera)
+    await shots_lifecycle.take_all(camera)
     await shots_maintenance.take_all(camera)
     await shots_retention.take_all(camera)
     await program.stop()

@@ -101,8 +101,8 @@ class KeepingController(QObject):
         chosen = self._trash.targets()
         words = formatting.counted(
             len(chosen),
-            self.tr("Reset: what was said before stays readable above the line"),
-            self.tr("%1 reset: what was said before stays readable above the line"),
+            self.tr("Reset; nothing was deleted"),
+            self.tr("%1 reset; nothing was deleted"),
         )
         self._begin(chosen, lifecycle.reset, _rows(chosen), words=words)
 
@@ -110,8 +110,8 @@ class KeepingController(QObject):
         chosen = self._trash.targets()
         messages = formatting.counted(
             sum(each.message_count for each in chosen),
-            self.tr("%1 message moved to the trash; the conversation stays"),
-            self.tr("%1 messages moved to the trash; the conversation stays"),
+            self.tr("%1 message moved to the trash"),
+            self.tr("%1 messages moved to the trash"),
         )
         self._begin(chosen, lifecycle.clear, _rows(chosen), words=messages)
 

@@ -11,6 +11,8 @@ from app.views.session_delegate import GUTTER, SessionDelegate
 from app.views.title_editor import TitleEditor
 from core.types import Session
 
+_ABOVE_LINE = 5  # the middle of a line's letters over the line they stand on
+
 
 class SessionsView(RowList):
     """Shows; never asks.
@@ -79,7 +81,7 @@ class SessionsView(RowList):
         high = self.title_editor.sizeHint().height()
         self.title_editor.setGeometry(
             rect.left() + GUTTER - 6,
-            rect.top() + (rect.height() - high) // 2,
+            rect.top() + int(painting.LINE_1) - _ABOVE_LINE - high // 2,
             rect.width() - GUTTER - painting.SIDE + 6,
             high,
         )
