@@ -1,10 +1,14 @@
 """The harness of expected samples tells right from wrong."""
 
+import json
+import re
+from pathlib import Path
+
 import pytest
 
 from core.sources.records import MessageRecord, SessionRecord, SourceIdentity
 from core.types import MessageState, Origin, Role, TitleSource, ToolCall
-from tests.unit.sources import expected
+from tests.unit.sources import expected, test_samples_in_the_store
 
 ENTRY = expected.entries("claude_code", ["high"])
 
@@ -58,3 +62,15 @@ def test_every_kind_of_the_first_slice_has_entries():
         "hermes": 9,
         "chatgpt": 8,
     }
+
+
+def test_every_entry_is_of_a_kind_that_its_readers_tests_and_the_store_hold():
+    """A sample whose expectations nobody compares would be a promise that nobody keeps."""
+    with expected.CASES.open(encoding="utf-8") as lines:
+        told = [json.loads(line) for line in lines]
+    kinds = {entry["kind"] for entry in told if entry["confidence"] in ("high", "medium")}
+    folder = Path(__file__).parent
+    tests = "".join(path.read_text(encoding="utf-8") for path in sorted(folder.glob("test_*.py")))
+    compared = set(re.findall(r'\bentries\("(\w+)"', tests))
+    assert kinds - compared == set()
+    assert kinds - set(test_samples_in_the_store.KINDS) == set()
