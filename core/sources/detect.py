@@ -164,7 +164,8 @@ def found_on_this_machine(
         env: variables that move a program's home; the process's own where None.
         home: the person's folder; that of the process's user where None.
 
-    Counts come from names and sizes of files, at a few µs a file; nothing is read.
+    Counts come from names and sizes of files, at a few µs a file; nothing is read but how the
+    exports among the downloads begin.
     """
     env = os.environ if env is None else env
     home = Path.home() if home is None else home

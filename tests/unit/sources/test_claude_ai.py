@@ -588,6 +588,16 @@ def test_an_invented_shape_is_refused_in_words():
     assert "no conversation of Claude's" in found.remarks[0]
 
 
+def test_half_an_emoji_costs_itself_alone(tmp_path):
+    path = tmp_path / "conversations.json"
+    use = {"type": "tool_use", "id": "t", "name": "n", "input": {"a": "HALF"}}
+    talk = conversation(message(content=[{"type": "text", "text": "HALF 😀"}, use]), name="HALF")
+    path.write_text(json.dumps([talk]).replace("HALF", "cut \\ud83d"))
+    found = Reading(path)
+    assert (found.only().content, found.sessions["c"].title) == ("cut \ufffd 😀", "cut \ufffd")
+    assert json.loads(found.only().tool_calls[0].arguments) == {"a": "cut \ufffd"}
+
+
 def test_damage_costs_itself_alone(tmp_path):
     talks = [json.dumps(conversation(message(t), uuid=t)) for t in ("one", "two", "three")]
     talks[1] = talks[1].replace('"two"', '"two\x01', 1).replace("human", "human\\q")

@@ -217,6 +217,25 @@ def test_content_may_be_parts_and_files_are_named(read):
     )
 
 
+def test_parts_of_items_are_texts_pictures_or_counted(read):
+    result = [
+        {"type": "input_text", "text": "seen"},
+        {"type": "input_image", "image_url": "https://x.org/a.png"},
+        {"type": "hologram"},
+        {"type": "output_text", "text": ""},
+    ]
+    items = [
+        {"type": "function_call", "call_id": "1", "name": "n", "arguments": {"a": 1}},
+        {"type": "function_call_output", "call_id": "1", "output": result},
+        {"type": "message", "content": [{"type": "refusal", "refusal": "no"}]},
+    ]
+    found = read(row({"m": node(output=items)}))
+    (call,) = found.only().tool_calls
+    assert (call.arguments, call.result) == ('{"a":1}', "seen")
+    assert (found.only().content, found.unknown) == ("no", ["part hologram"])
+    assert found.only().media_refs == ("image; at=https://x.org/a.png",)
+
+
 @pytest.mark.parametrize("error", [{"content": "model not found"}, "model not found"])
 def test_an_error_in_the_place_of_an_answer_is_no_word_of_the_model(read, error):
     found = of(read, "", error=error)
