@@ -152,6 +152,17 @@ def test_a_page_and_its_cursor_are_stored_together(db, main, page_by_page):
     assert legacy_imports.is_complete(db) is False
 
 
+def test_what_is_odd_in_a_page_does_not_part_it(db, tmp_path, page_by_page):
+    main = Main(tmp_path / "odd")
+    for n in range(25):
+        main.chat(f"s{n}", [human("a"), {"type": "odd"}, human("b"), human("c")])
+    running = ingest.run_sync(db, ingest.Import([main.path]))
+    next(running)
+    assert state(db).cursor == 20
+    assert moved_in(db) == (set(range(20)), 0)
+    running.close()
+
+
 def test_it_goes_on_where_it_stopped_and_comes_to_the_same(
     new_store, main, page_by_page, monkeypatch
 ):

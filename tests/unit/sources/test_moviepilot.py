@@ -373,12 +373,13 @@ def test_a_chat_that_was_deleted_in_the_store_is_not_brought_back(main, store, d
 
 
 def test_a_chat_the_store_has_a_part_of_is_completed_ahead_of_it(main, store, db):
-    main.chat("s", [human("one", "h1"), ai("two", "a1"), human("three", "h2")])
+    main.chat("s", [human("one", "h1"), ai("two", "a1"), human("three: key-1", "h2")])
     store.session("s")
-    store.say("h2", "three")
+    store.say("h2", "three: [redacted]")
     store.say("h3", "four")
     run(db, main.path.parent)
-    assert told(db) == ["one", "two", "three", "four"]
+    assert told(db) == ["one", "two", "three: [redacted]", "four"]
+    assert db.execute("SELECT count(*) FROM messages").get == 4
 
 
 def test_a_store_that_comes_later_meets_what_was_moved_in_here(main, db, tmp_path):

@@ -390,6 +390,7 @@ def test_a_window_that_moved_on_is_laid_over_what_is_stored(tmp_path, db):
     times = db.execute("SELECT DISTINCT created_at_ms, time_quality FROM messages").fetchall()
     assert times == [(None, "none")]
     assert db.execute("SELECT message_count FROM sessions").get == 60
+    assert db.execute("SELECT count(*) FROM gone_messages").get == 0
 
 
 def test_equal_words_are_counted_and_not_folded(tmp_path, db):
