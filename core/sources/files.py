@@ -24,15 +24,18 @@ CREDENTIAL_NAMES = frozenset(
         ".env",
         "auth-profiles.json",
         "auth.json",
+        "cli-config.json",
         "clawdbot.json",
         "credentials.json",
         "gemini-credentials.json",
         "google_accounts.json",
         "id_rsa",
+        "mcp-auth.json",
         "mcp-oauth-tokens.json",
         "moltbot.json",
         "oauth_creds.json",
         "openclaw.json",
+        "secrets.yaml",
         "users.json",
     }
 )

@@ -26,6 +26,7 @@ class Result:
     name: str | None
     said: str
     failed: bool
+    media: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -72,7 +73,7 @@ def _add(found: Blocks, block: Json, at: str) -> None:
     elif kind in _CALLS:
         found.calls.append(_call(block))
     elif kind in _RESULTS:
-        found.results.append(_result(block))
+        found.results.append(_result(block, at))
     elif kind in _MEDIA:
         found.media.append(_media(block, kind or "", at))
     elif kind not in _SILENT:
@@ -100,15 +101,24 @@ def _call(block: Json) -> ToolCall:
     return ToolCall(identifier(key), text(block, "toolName", "name") or "", json_text(given))
 
 
-def _result(block: Json) -> Result:
+def _result(block: Json, at: str) -> Result:
     key = next((block[k] for k in ("toolCallId", "tool_use_id", "id") if k in block), None)
     said = next((block[k] for k in ("result", "content", "output") if k in block), None)
-    inner = [mapping(part) for part in items(said)]
-    if inner and all("text" in part for part in inner):
-        said = "\n\n".join(text(part, "text") or "" for part in inner)
+    media: list[str] = []
+    if parts := items(said):
+        said = "\n\n".join(filter(None, (_said(mapping(p) or p, media, at) for p in parts)))
     failed = block.get("is_error") is True or block.get("isError") is True
     name = text(block, "toolName", "name")
-    return Result(identifier(key), name, "" if said is None else json_text(said), failed)
+    told = "" if said is None else json_text(said)
+    return Result(identifier(key), name, told, failed, tuple(media))
+
+
+def _said(part: object, media: list[str], at: str) -> str:
+    """Return what a part of a result says; a picture is named among the media instead."""
+    if isinstance(part, dict) and part.get("type") in _MEDIA:
+        media.append(_media(part, str(part["type"]), at))
+        return ""
+    return text(mapping(part), "text") or ("" if part in (None, {}, []) else json_text(part))
 
 
 def _media(block: Json, kind: str, at: str) -> str:

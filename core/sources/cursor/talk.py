@@ -118,5 +118,5 @@ def _as_message(result: Result, main: MessageRecord, number: int) -> MessageReco
         tool_call_id=result.call_id,
         tool_name=result.name,
         tool_status=ToolStatus.FAILED if result.failed else ToolStatus.SUCCEEDED,
-        media_refs=(),
+        media_refs=result.media,
     )

@@ -7,11 +7,13 @@ names no ids, its folder does. What is read as one is a session's file with all 
 it; a folder of messages whose session has no file is read by its first message.
 """
 
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
+from typing import TypeVar
 
 from core.errors import SourceError
 from core.sources.json_value import json_file
@@ -20,10 +22,13 @@ from core.sources.opencode.messages import created
 from core.sources.opencode.sessions import Told, position, revert_of, session_record, sort_key
 from core.sources.records import BadSourceRecord, ReadTo, Record
 
+T = TypeVar("T")
+
 MOST_FILES = 100_000
 """Of one folder; more are no session any more."""
 
 _WATCHED_PARTS = 2000
+_NO_SESSIONS = {"message", "part", "share"}  # beside `info` in the oldest tree; a share is a key
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +54,23 @@ def is_tree(folder: Path) -> bool:
 
 
 def files(folder: Path) -> Iterator[Path]:
-    """Yield the files of sessions in a tree, then the first messages of those without one."""
-    sessions = [p for p in sorted(folder.glob("session/*/*.json")) if recognises(p)]
+    """Yield the files of sessions in a tree, then the first messages of those without one.
+
+    By their names and places: a look at a thousand sessions opens none of them.
+    """
+    sessions = [p for p in sorted(folder.glob("session/*/*.json")) if _is_in_place(p)]
     yield from sessions
+    stems = {path.stem for path in sessions}
+    known = stems | {stem.removeprefix("ses_") for stem in stems}
     for talk in sorted(folder.glob("message/*/")):
-        first = next(iter(_listed(talk)), None)
-        if first is not None and recognises(first):
-            yield first
+        if talk.name not in known:
+            first = next(iter(_listed(talk)), None)
+            if first is not None and recognises(first):
+                yield first
+
+
+def _is_in_place(path: Path) -> bool:
+    return path.parent.parent.name == "session" and path.parent.name not in _NO_SESSIONS
 
 
 def recognises(path: Path) -> bool:
@@ -63,7 +78,7 @@ def recognises(path: Path) -> bool:
     if path.suffix != ".json":
         return False
     above = path.parent.parent
-    if above.name == "session" and path.parent.name not in ("message", "part"):
+    if _is_in_place(path):
         return _is_session(mapping(json_file(path)))
     if above.name == "message":
         return (
@@ -93,8 +108,8 @@ def stat_paths(path: Path) -> tuple[Path, ...]:
     parts: list[Path] = []
     if messages:
         parts = _listed(tree.parts_of(path.stem, messages[-1].stem))
-        flat = (p for p in _listed(tree.parts) if not tree.is_oldest)
-        parts += islice(flat, _WATCHED_PARTS)
+        if not tree.is_oldest:
+            parts += _side_by_side(tree.parts)[:_WATCHED_PARTS]
     return (path, *messages, *parts)
 
 
@@ -148,7 +163,7 @@ def _message(tree: Tree, told: Told, path: Path, place: int) -> Iterator[Record]
         for each in _listed(tree.parts_of(path.parent.name, name))
     ]
     if not tree.is_oldest:
-        below += _side_by_side(tree.parts).get(native, ())
+        below += _of_messages(tree.parts).get(native, ())
     found = []
     for number, each in enumerate(below):
         part = _object(each)
@@ -163,19 +178,34 @@ def _message(tree: Tree, told: Told, path: Path, place: int) -> Iterator[Record]
     yield from told.message(native, message, parts, place, (created(message), str(path)))
 
 
-def _side_by_side(folder: Path) -> Mapping[str, list[Path]]:
-    """The parts that lie in no folder of their message, by the message that they name."""
+def _side_by_side(folder: Path) -> list[Path]:
+    """The parts that lie in no folder of their message: of the whole tree, most often none."""
+    return _by_time(_files_of, folder)
+
+
+def _of_messages(folder: Path) -> Mapping[str, list[Path]]:
+    """Those parts by the message that they name."""
+    return _by_time(_by_message, folder)
+
+
+def _by_time(look: Callable[[Path, int], T], folder: Path) -> T:
+    """Look at a folder anew once its time tells that files came or went."""
     try:
         changed = folder.stat().st_mtime_ns
     except OSError:
-        return {}
-    return _by_message(folder, changed)
+        changed = 0
+    return look(folder, changed)
+
+
+@lru_cache(maxsize=4)
+def _files_of(folder: Path, changed: int) -> list[Path]:  # noqa: ARG001 (key)
+    return _listed(folder)
 
 
 @lru_cache(maxsize=2)
-def _by_message(folder: Path, changed: int) -> Mapping[str, list[Path]]:  # noqa: ARG001 (key)
+def _by_message(folder: Path, changed: int) -> Mapping[str, list[Path]]:
     found: dict[str, list[Path]] = {}
-    for path in _listed(folder):
+    for path in _files_of(folder, changed):
         part = _object(path)
         message = None if isinstance(part, BadSourceRecord) else text(part, "messageID")
         if message is not None:
@@ -191,11 +221,14 @@ def _tree(path: Path) -> Tree:
 
 
 def _talks(tree: Tree, path: Path) -> list[Path]:
-    """The folders that may hold a session's messages, by its file's name and its id."""
+    """The folders that may hold a session's messages, by its file's name, else by its id."""
     if path.parent.parent.name == "message":
         return [path.parent]
-    names = dict.fromkeys((path.stem, path.stem.removeprefix("ses_"), native_id(path)))
-    return [tree.messages / name for name in names if (tree.messages / name).is_dir()]
+    names = dict.fromkeys((path.stem, path.stem.removeprefix("ses_")))
+    found = [folder for name in names if (folder := tree.messages / name).is_dir()]
+    if not found and (folder := tree.messages / native_id(path)).is_dir():
+        return [folder]
+    return found
 
 
 def _session_file(root: Path, name: str) -> bool:
@@ -208,9 +241,12 @@ def _session_file(root: Path, name: str) -> bool:
 def _listed(folder: Path) -> list[Path]:
     """The JSON files of a folder in the order of their names; none where there is none."""
     try:
-        return sorted(islice((p for p in folder.glob("*.json")), MOST_FILES))
+        with os.scandir(folder) as entries:
+            named = (e.name for e in entries if e.name.endswith(".json") and e.is_file())
+            names = sorted(islice(named, MOST_FILES))
     except OSError:
         return []
+    return [folder / name for name in names]
 
 
 def _object(path: Path) -> Json | BadSourceRecord:

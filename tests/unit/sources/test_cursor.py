@@ -103,6 +103,7 @@ def store(home, *messages, name=TALK, **meta):
     path = home / f".cursor/chats/0a1b/{name}/store.db"
     path.parent.mkdir(parents=True, exist_ok=True)
     with contextlib.closing(apsw.Connection(str(path))) as db:
+        db.execute("PRAGMA synchronous=OFF; PRAGMA journal_mode=MEMORY").fetchall()
         db.execute("CREATE TABLE blobs(id TEXT PRIMARY KEY, data BLOB)")
         db.execute("CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT)")
         told = json.dumps({"agentId": name, "createdAt": TIME, **meta})
@@ -250,6 +251,14 @@ def test_a_workspace_tells_where_its_sessions_were_held(tmp_path, db):
         ("Named there", "/home/u/my app")
     ]
     assert shown(db) == ["hello"]
+
+
+def test_a_list_of_sessions_takes_none_of_their_messages_back(tmp_path):
+    editor = Editor(tmp_path)
+    editor.talk(said("a", "hello"))
+    listed = {"allComposers": [{"type": "head", "composerId": TALK}]}
+    editor.put("composer.composerData", listed, "ItemTable")
+    assert read(editor.path).only().state == MessageState.ACTIVE
 
 
 @pytest.mark.parametrize(
@@ -407,6 +416,22 @@ def test_results_answer_the_calls_in_their_order(tmp_path):
     assert (first.role, prompt.role) == (Role.TOOL, Role.USER)
 
 
+def test_the_files_time_is_that_of_a_result_that_came_last(tmp_path):
+    call = {"type": "tool_use", "name": "A", "input": {}}
+    path = transcript(tmp_path, line("assistant", call), line("user", {"type": "tool_result"}))
+    os.utime(path, (TIME / 1000, TIME / 1000))
+    assert [m.created_at_ms for m in read(path).messages] == [None, TIME]
+
+
+def test_a_picture_in_a_result_is_named_without_its_bytes(tmp_path):
+    picture = {"type": "image", "data": "QUJDRA" * 900, "mimeType": "image/png"}
+    content = [{"type": "text", "text": "see"}, picture, "plain", {"odd": 1}]
+    path = transcript(tmp_path, line("user", {"type": "tool_result", "content": content}))
+    message = read(path).only()
+    assert message.content == 'see\n\nplain\n\n{"odd":1}'
+    assert message.media_refs == (f"image/png; size={5400 * 3 // 4}; at={message.raw_ref}",)
+
+
 def test_what_was_sent_along_with_a_prompt_is_no_words_of_the_person(tmp_path):
     sent = "<system_reminder>\nbe kind\n</system_reminder>\n<user_query>\nhi\n</user_query>"
     alone = "<attached_files>\na.py\n</attached_files>"
@@ -521,6 +546,12 @@ def test_the_editor_is_found_on_other_systems(tmp_path, monkeypatch, platform, p
     assert (found.path, found.importable) == (str(tmp_path / place), True)
 
 
+def test_what_holds_keys_is_never_opened(tmp_path):
+    (tmp_path / "cli-config.json").write_text('{"authInfo": {"email": "x"}}')
+    with pytest.raises(SourceError, match="credentials"):
+        detect.detect(tmp_path / "cli-config.json")
+
+
 # Whatever it is
 
 
@@ -553,7 +584,9 @@ def assert_sound(records):
             assert all(t is None or isinstance(t, str) for t in texts)
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(composer=JSON, bubble=JSON, inner=JSON)
 def test_no_value_of_the_editor_stops_the_reader(tmp_path, composer, bubble, inner):
     path = tmp_path / "state.vscdb"
@@ -578,7 +611,9 @@ def test_no_value_of_the_editor_stops_the_reader(tmp_path, composer, bubble, inn
     assert_sound(cursor.read(path))
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(content=JSON, role=JSON, meta=JSON)
 def test_no_value_of_a_chat_or_transcript_stops_the_reader(tmp_path, content, role, meta):
     shutil.rmtree(tmp_path / ".cursor", ignore_errors=True)

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import shutil
+import time
 from pathlib import Path
 
 import apsw
@@ -199,6 +200,17 @@ def test_who_sees_a_message_decides_what_it_is(home):
     )  # fmt: skip
 
 
+@pytest.fixture
+def far_east(monkeypatch):
+    """A machine nine hours ahead of UTC."""
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.usefixtures("far_east")
 def test_times_are_seconds_or_milliseconds_and_those_of_sessions_are_utc(home):
     home.session(created_at="2026-08-05 03:07:23", updated_at="2026-08-05T05:07:23+02:00")
     home.message("a")
@@ -349,6 +361,12 @@ def test_on_windows_it_lies_in_the_roaming_profile(tmp_path, monkeypatch):
     assert found.path == str(tmp_path / "Block/goose/data/sessions")
 
 
+def test_what_holds_keys_is_never_opened(tmp_path):
+    (tmp_path / "secrets.yaml").write_text("OPENAI_API_KEY: FAKE")
+    with pytest.raises(SourceError, match="credentials"):
+        detect.detect(tmp_path / "secrets.yaml")
+
+
 # Whatever it is
 
 
@@ -381,7 +399,9 @@ def assert_sound(records):
             assert all(t is None or isinstance(t, str) for t in texts)
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(content=JSON, metadata=JSON, column=st.none() | st.integers(-(1 << 63), (1 << 63) - 1)
        | st.text() | st.floats() | st.binary(max_size=5))  # fmt: skip
 def test_no_value_of_a_database_stops_the_reader(tmp_path, content, metadata, column):
@@ -398,7 +418,9 @@ def test_no_value_of_a_database_stops_the_reader(tmp_path, content, metadata, co
     assert_sound(goose.read(path))
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(header=JSON, content=JSON, field=JSON)
 def test_no_value_of_an_old_file_stops_the_reader(tmp_path, header, content, field):
     path = tmp_path / "20250724_1.jsonl"

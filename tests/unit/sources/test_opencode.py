@@ -299,7 +299,7 @@ def test_what_grew_in_place_is_one_message_and_what_the_program_deleted_stays(ho
 def test_old_files_and_a_database_tell_each_session_once_and_the_database_wins(home, db):
     """Public case I22."""
     home.old_session("s1", ("m1", "user", "only in files"))
-    home.old_session("s2", ("m2", "user", "old copy"), title="old title")
+    home.old_session("s2", ("m2", "user", "old copy"), ("m9", "user", "left"), title="old title")
     home.session("s2", title="new title")
     home.message("m2", "new copy", session="s2")
     home.session("s3")
@@ -337,6 +337,27 @@ def test_an_old_session_is_watched_by_its_own_files(home):
     assert names == {
         "session/p/s.json", "message/s/m1.json", "message/s/m2.json", "part/m2/prt_1.json"
     }  # fmt: skip
+
+
+def test_a_look_at_unchanged_sessions_opens_no_file(home, monkeypatch):
+    for name in ("ses_1", "ses_2"):
+        home.old_session(name, (f"m{name}", "user", "a"))
+
+    def opened(path):
+        raise AssertionError(f"{path} was opened")
+
+    monkeypatch.setattr(opencode.tree, "json_file", opened)
+    found = [opencode.stat_paths(path) for path in opencode.files(home.folder)]
+    assert [len(each) for each in found] == [3, 3]
+
+
+def test_what_the_oldest_tree_keeps_beside_its_sessions_is_no_session(home):
+    root = home.folder / "storage" / "session"
+    write(root / "info/s.json", {"id": "s", "title": "first", "time": {"created": TIME}})
+    share = root / "share/s.json"
+    write(share, {"id": "s", "title": "x", "secret": "FAKE-share-key", "url": "https://x"})
+    assert [p.parent.name for p in opencode.files(home.folder)] == ["info"]
+    assert not opencode.recognises(share)
 
 
 def test_an_old_session_that_grew_is_read_again_and_the_others_are_not(home, db):
@@ -431,6 +452,13 @@ def test_the_programs_folders_are_found(tmp_path):
     assert [f.path for f in opencode.found(env, tmp_path)] == [str(elsewhere)]
 
 
+@pytest.mark.parametrize("name", ["auth.json", "mcp-auth.json"])
+def test_what_holds_keys_is_never_opened(tmp_path, name):
+    write(tmp_path / name, {"id": "s", "time": {"created": TIME}})
+    with pytest.raises(SourceError, match="credentials"):
+        detect.detect(tmp_path / name)
+
+
 # Whatever it is
 
 
@@ -464,7 +492,9 @@ def assert_sound(records):
             assert all(t is None or isinstance(t, str) for t in texts)
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(value=JSON, part=JSON, column=st.none() | st.integers(-(1 << 63), (1 << 63) - 1) | st.text())
 def test_no_value_of_a_database_stops_the_reader(tmp_path, value, part, column):
     path = tmp_path / "opencode.db"
@@ -484,7 +514,9 @@ def test_no_value_of_a_database_stops_the_reader(tmp_path, value, part, column):
     assert_sound(opencode.read(path))
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(session=JSON, message=JSON, part=JSON)
 def test_no_value_of_an_old_file_stops_the_reader(tmp_path, session, message, part):
     home = Home(tmp_path)
