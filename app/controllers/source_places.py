@@ -227,9 +227,11 @@ def _removed(source: KnownSource, removed: removal.Removed) -> Notice:
     cause = _tr("%1 was removed.").replace("%1", one_line(source.name or source.kind))
     if removed.trashed:
         moved = _tr("%1 conversations are in the trash now.")
-        return Notice("ok", cause, moved.replace("%1", formatting.number(removed.trashed)))
+        return Notice(
+            "ok", cause, moved.replace("%1", formatting.number(removed.trashed)), removed.outcome
+        )
     kept = _tr("Its %1 conversations are kept; importing the place again brings it back.")
-    return Notice("ok", cause, kept.replace("%1", formatting.number(removed.kept)))
+    return Notice("ok", cause, kept.replace("%1", formatting.number(removed.kept)), removed.outcome)
 
 
 def _tr(text: str) -> str:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 
+import apsw
 from PySide6.QtCore import QObject, Qt, QTimer
 
 from app.controllers.imports import ImportController
@@ -13,7 +14,8 @@ from app.views.main_window import MainWindow
 from app.views.maintenance import source_words
 from app.views.maintenance.list_sheet import Column, ListSheet, Row
 from core.errors import CoreError
-from core.history import sources
+from core.history import known_sources, sources
+from core.source_types import KnownSource
 from core.sources.detect import found_on_this_machine
 from core.store.store import Store
 from core.types import FoundSource
@@ -68,11 +70,11 @@ class StoredSourcesController(QObject):
 
     async def _read(self) -> None:
         try:
-            self._states = await self._store.read(sources.states)
+            self._states, known = await self._store.read(_states)
         except CoreError as error:
             self._card.message.show_notice(describe(error))
             return
-        self._card.show_sources(source_words.shown(self._states, self._found))
+        self._card.show_sources(source_words.shown(self._states, self._found, known))
 
     def _on_progressed(self, now: ImportProgress) -> None:
         self._card.show_import(now)
@@ -110,3 +112,7 @@ class StoredSourcesController(QObject):
         sheet.sentence.show_words(words)
         sheet.show_rows([Row(n, texts) for n, texts in enumerate(rows)])
         sheet.open()
+
+
+def _states(db: apsw.Connection) -> tuple[tuple[SourceState, ...], tuple[KnownSource, ...]]:
+    return sources.states(db), known_sources.known(db)

@@ -9,7 +9,7 @@ from app.views.parts import Icon, Text
 
 _MARGIN = 16
 _RADIUS = 10
-_VEIL = 0.92
+_VEIL = 0.96
 
 
 class DropHint(QWidget):

@@ -1,11 +1,12 @@
 """What to import: the places found on this machine, and how the import of them goes."""
 
 from PySide6.QtCore import QPoint, Qt, Signal
-from PySide6.QtWidgets import QCheckBox, QFrame, QHBoxLayout, QMenu, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QVBoxLayout, QWidget
 
 from app import formatting
 from app.models.sources import SourcesModel
 from app.text_ranges import visible
+from app.views.check_box import CheckBox
 from app.views.import_panel import ImportPanel
 from app.views.page import Page
 from app.views.parts import Button, Icon, Text, restyle
@@ -57,7 +58,7 @@ class FirstRunView(Page):
         self.start = Button(self.tr("Import"), "primary large", "import")
         self.add = Button(self.tr("Add a file or folder…"), "large")
         self.leave = Button(self.tr("Show conversations"), "large")
-        self.keep = QCheckBox(self.tr("Keep watching these sources"))
+        self.keep = CheckBox(self.tr("Keep watching these sources"))
         self.keep.setChecked(True)
         self.keep.setToolTip(
             self.tr("What is new there is read within two seconds. Exports do not change.")
@@ -91,7 +92,6 @@ class FirstRunView(Page):
         actions.addWidget(self.add)
         actions.addStretch(1)
         actions.addWidget(self.keep)
-        actions.addSpacing(8)
         actions.addWidget(self.leave)
         foot = QHBoxLayout()
         foot.setSpacing(6)
@@ -102,7 +102,7 @@ class FirstRunView(Page):
             (self.title, 4),
             (self.sentence, 20),
             (self._table, 8),
-            (self.drift, 8),
+            (self.drift, 12),
             (actions, 20),
             (self.panel, 16),
             (self.why, 20),

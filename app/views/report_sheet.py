@@ -1,5 +1,6 @@
 """A source file by file: what was read of each, what could not be, and what is not known."""
 
+import os
 from collections.abc import Mapping
 
 from PySide6.QtCore import QCoreApplication, Qt
@@ -9,9 +10,11 @@ from app import formatting
 from app.models.sessions import source_name
 from app.text_ranges import one_line
 from app.views.maintenance.list_sheet import Column, ListSheet, Row
+from app.views.source_delegate import short_path
 from core.source_types import ReportedFile, SourceReport
 
 _LINES_OF_A_FILE = 20
+_SIZE = (1040, 600)
 
 
 def _tr(text: str) -> str:
@@ -25,17 +28,31 @@ class ReportSheet(ListSheet):
         columns = (
             Column(self.tr("File")),
             Column(self.tr("Outcome"), 130),
-            Column(self.tr("Sessions"), 76, right=True),
-            Column(self.tr("Messages"), 80, right=True),
-            Column(self.tr("Reason"), 280),
+            Column(self.tr("Sessions"), 88, right=True),
+            Column(self.tr("Messages"), 96, right=True),
+            Column(self.tr("Reason")),
         )
         title = self.tr("%1, file by file").replace("%1", one_line(report.name or report.kind))
         super().__init__(title, columns, parent)
+        self.resize(*_SIZE)
+        folder = _folder(report)
         self.table.setTextElideMode(Qt.TextElideMode.ElideMiddle)  # names of files are at the end
-        self.sentence.show_words(sentence(report))
-        rows = [row for file in report.files for row in _rows(file)]
+        self.sentence.show_words(
+            f"{short_path(folder)}: {sentence(report)}" if folder else sentence(report)
+        )
+        rows = [row for file in report.files for row in _rows(file, folder)]
         rows += _left_out(report)
         self.show_rows(rows)
+
+
+def _folder(report: SourceReport) -> str:
+    """Return the folder that all files of a report lie below, '' where there is none."""
+    folders = [os.path.dirname(file.path) for file in report.files]  # noqa: PTH120 (as stored)
+    try:
+        found = os.path.commonpath(folders)
+    except ValueError:  # none, or on several drives
+        return ""
+    return found if len(found) > 1 else ""
 
 
 def sentence(report: SourceReport) -> str:
@@ -69,7 +86,7 @@ def drift(name: str, unknown: Mapping[str, int], version: int) -> str:
     return f"{words} {kept}"
 
 
-def _rows(file: ReportedFile) -> list[Row]:
+def _rows(file: ReportedFile, folder: str) -> list[Row]:
     state, ink = _state(file)
     unknown = sum(file.unknown.values())
     reason = file.error
@@ -78,7 +95,7 @@ def _rows(file: ReportedFile) -> list[Row]:
             unknown, _tr("%1 record of unknown type"), _tr("%1 records of unknown types")
         )
     texts = (
-        file.path,
+        file.path[len(folder) :].lstrip("/\\") if folder else file.path,
         state,
         formatting.number(file.sessions),
         formatting.number(file.messages),

@@ -135,6 +135,8 @@ def foot(absence: Absence) -> str:
     if not absence.complete:
         words = _tr("Not everything was looked through: %1")
         return words.replace("%1", one_line(absence.reason))
+    if any(each.kind == "nowhere" for each in absence.findings):
+        return ""  # the finding itself says so
     if not absence.files:
         return _tr("The store answered; no file had to be looked into.")
     words = _tr("Looked through the store, and %1 files (%2) of %3 places, in %4.")

@@ -84,12 +84,16 @@ def looked(
 
 
 def places_of(stored: Stored, found: Iterable[FoundSource]) -> list[RawPlace]:
-    """Return where to look: what is watched, was read before, or was found on this machine."""
+    """Return where to look: what is watched, was found on this machine, or was read before.
+
+    Of what was read before the folders are looked into, for what is new beside it.
+    """
     places = [RawPlace(each.path, each.kind) for each in stored.watched]
     places += [RawPlace(each.path, each.kind) for each in found if Path(each.path).exists()]
     covered = tuple(each.path.rstrip("/\\") + os.sep for each in places)
     alone = (path for path, each in stored.files.items() if each.state != "gone")
-    places += [RawPlace(path, "") for path in alone if not path.startswith(covered)]
+    folders = {os.path.dirname(path) for path in alone if not path.startswith(covered)}  # noqa: PTH120 (as stored)
+    places += [RawPlace(path, "", deep=False) for path in sorted(folders)]
     return list({each.path: each for each in reversed(places)}.values())[::-1]
 
 

@@ -30,10 +30,14 @@ _LIKE_ESCAPES = str.maketrans({"\\": "\\\\", "%": "\\%", "_": "\\_"})
 
 @dataclass(frozen=True, slots=True)
 class RawPlace:
-    """Where to look: a file or folder, and the kind of its reader ('' for any)."""
+    """Where to look: a file or folder, and the kind of its reader ('' for any).
+
+    Of a folder that is not `deep` only the files directly in it are looked into.
+    """
 
     path: str
     kind: str
+    deep: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,11 +147,11 @@ def _files(place: RawPlace) -> Iterator[Path]:
             yield path
         return
     reader = detect.READERS.get(place.kind) or detect.home_of(path)
-    if reader is not None:
+    if reader is not None and place.deep:
         yield from reader.files(path)
         return
     for folder, folders, names in os.walk(path):
-        folders[:] = sorted(set(folders) - NEVER_WALKED)
+        folders[:] = sorted(set(folders) - NEVER_WALKED) if place.deep else []
         for name in sorted(names):
             each = Path(folder, name)
             if each.suffix in detect.SUFFIXES and name not in files.CREDENTIAL_NAMES:

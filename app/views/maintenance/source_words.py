@@ -10,6 +10,7 @@ from app.models.sessions import source_name
 from app.text_ranges import one_line
 from app.views.maintenance.retention_words import listed
 from app.views.maintenance.sources_card import SourceLine, SourcesShown
+from core.source_types import KnownSource
 from core.types import FoundSource
 from core.upkeep_types import SourceState
 
@@ -18,13 +19,37 @@ def _tr(text: str) -> str:
     return QCoreApplication.translate("sources", text)
 
 
-def shown(states: Sequence[SourceState], found: Sequence[FoundSource]) -> SourcesShown:
-    """Return what to show of the sources stored, and of places found that none came from."""
+def shown(
+    states: Sequence[SourceState],
+    found: Sequence[FoundSource],
+    known: Sequence[KnownSource] = (),
+) -> SourcesShown:
+    """Return what to show of the sources stored, and of places found that none came from.
+
+    `known` are the same sources with how they are watched.
+    """
     names = Counter(name(each) for each in states)
-    lines = [_stored(each, is_one_of_many=names[name(each)] > 1) for each in states]
+    watched = {(each.kind, each.name, each.root): how_watched(each) for each in known}
+    lines = [
+        _stored(
+            each,
+            watched.get((each.kind, each.name, each.root), _tr("once")),
+            is_one_of_many=names[name(each)] > 1,
+        )
+        for each in states
+    ]
     kinds = {each.kind for each in states}
     lines += [_found(each) for each in found if each.importable and each.kind not in kinds]
     return SourcesShown(tuple(lines), troubles(states), unknown(states))
+
+
+def how_watched(source: KnownSource) -> str:
+    """Return `watched`, `paused`, `removed`, or `once` for what is read when asked for alone."""
+    if source.is_removed:
+        return _tr("removed")
+    if source.watch is None:
+        return _tr("once")
+    return _tr("paused") if source.watch.paused else _tr("watched")
 
 
 def name(state: SourceState) -> str:
@@ -77,13 +102,13 @@ def unknown(states: Sequence[SourceState]) -> str:
     )
 
 
-def _stored(state: SourceState, *, is_one_of_many: bool) -> SourceLine:
+def _stored(state: SourceState, watched: str, *, is_one_of_many: bool) -> SourceLine:
     own = name(state)
     folder = one_line(state.root).replace("\\", "/").rstrip("/").rpartition("/")[2]
     return SourceLine(
         kind=state.kind,
         name=f"{own}, {folder}" if is_one_of_many and folder else own,
-        state=_tr("once"),
+        state=watched,
         new=state.new,
         changed=state.changed,
         skipped=state.skipped,
