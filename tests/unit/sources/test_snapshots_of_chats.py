@@ -150,3 +150,37 @@ def test_a_state_without_a_time_is_taken_as_it_comes(db, tmp_path, states):
     timeless = {**states[0], "update_time": None, "updated_at": None}
     imported(db, tmp_path, states[2], timeless)
     assert db.execute("SELECT title FROM sessions").get == "First title"
+
+
+def librechat(changed, title, current, **texts):
+    messages = [
+        {"messageId": key, "text": text, "isCreatedByUser": key == "ask", "updatedAt": changed}
+        for key, text in texts.items()
+    ]
+    return {"conversationId": current, "title": title, "messages": messages}
+
+
+def open_webui(changed, title, current, **texts):
+    nodes = {
+        key: {"parentId": None if key == "ask" else "ask", "role": "user", "content": text}
+        for key, text in texts.items()
+    }
+    history = {"messages": nodes, "currentId": current}
+    return {"id": title, "title": title, "chat": {"history": history}, "updated_at": changed}
+
+
+@pytest.mark.parametrize("kind", [chatgpt, claude, librechat, open_webui])
+def test_what_the_next_export_lacks_is_not_gone(db, tmp_path, kind):
+    path = tmp_path / "conversations.json"
+    one = {**kind(SECOND, "one", "a", ask="why", a="because"), "id": "one", "uuid": "one"}
+    two = {**kind(SECOND, "two", "b", ask="who", b="otter"), "id": "two", "uuid": "two"}
+    for chat in (one, two):
+        path.write_text(json.dumps([chat]))
+        for _ in ingest.run_sync(db, ingest.Import([path])):
+            pass
+    path.unlink()
+    for _ in ingest.run_sync(db, ingest.Import([tmp_path])):
+        pass
+    rows = db.execute("SELECT title, gone_at_ms FROM sessions ORDER BY title").fetchall()
+    assert rows == [("one", None), ("two", None)]
+    assert db.execute("SELECT count(*) FROM gone_messages").get == 0
