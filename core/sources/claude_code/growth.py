@@ -32,7 +32,7 @@ MOST_BYTES = 16 << 20
 """More than that appended is read with the whole file."""
 
 _MOST_AGAIN = 200
-_BYTES_A_LINE = 500
+_BYTES_A_LINE = 300
 _BYTES = 10_000
 
 Sessions = Callable[[Path, Outline], Iterator[SessionRecord]]
@@ -117,14 +117,14 @@ def _earlier(
     """The lines of an API message before `end`, read where they stand."""
     start = outline.group_starts[group]
     last = min(end, outline.group_ends[group] + 1)
-    if last - start > _MOST_AGAIN or outline.places[start].uuid in outline.repeated:
+    if last - start > _MOST_AGAIN or any(start in each for each in outline.repeats.values()):
         raise EarlierChangedError
     found = []
     for index in range(start, last):
-        place = outline.places[index]
-        if place.group == group:
-            stream.seek(place.offset)
-            line = next(objects(stream, known, mark=Mark(place.offset, 2)), None)
+        if outline.places.group[index] == group:
+            offset = outline.places.offset[index]
+            stream.seek(offset)
+            line = next(objects(stream, known, mark=Mark(offset, 2)), None)
             if not isinstance(line, JsonObject):
                 raise EarlierChangedError
             found.append((index, line))

@@ -10,7 +10,8 @@ from typing import Any
 
 from core.errors import SourceError
 from core.sources.claude_code import texts
-from core.sources.claude_code.outline import Kind, Outline, Place
+from core.sources.claude_code.outline import Outline
+from core.sources.claude_code.places import Kind, Place
 from core.sources.claude_code.texts import Spoken, Turn
 from core.sources.lines import JsonObject
 from core.sources.records import (
@@ -74,7 +75,7 @@ class Messages:
                 break
             if not isinstance(line, JsonObject):
                 continue  # told at the first reading
-            if line.offset != places[index].offset:
+            if line.offset != places.offset[index]:
                 break
             yield from self._line(index, places[index], line)
             index += 1
@@ -95,13 +96,14 @@ class Messages:
         """Take up the earlier lines of an API message; yield it if no new ones belong to it."""
         places = self._outline.places
         for index, line in lines:
-            for record in self._assistant(index, places[index], line):
+            for record in self._line(index, places[index], line):
                 if isinstance(record, MessageRecord):  # what else there was is told already
                     yield record
         if (draft := self._drafts.get(group)) is not None:
             draft.spoken.unknown.clear()
 
     def _line(self, index: int, place: Place, line: JsonObject) -> Iterator[Record]:
+        place.uuid = line.value["uuid"] if place.named else None
         if place.kind == Kind.ASSISTANT:
             yield from self._assistant(index, place, line)
         elif place.kind == Kind.USER:

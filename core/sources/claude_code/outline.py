@@ -2,18 +2,19 @@
 
 A line's place in the conversation depends on later lines (a split API message, a rewind, a
 compaction, a title), so the file is read twice: once for this, once for the texts. Memory is
-about 500 bytes a line, whatever the lines hold.
+about 300 bytes a line, whatever the lines hold.
 """
 
 import re
 import sys
 import time
+from array import array
 from collections.abc import Callable
 from datetime import datetime
-from enum import Enum, auto
 from typing import Any
 
 from core.sources.claude_code.facts import SessionFacts
+from core.sources.claude_code.places import Kind, Place, Places
 from core.sources.claude_code.texts import (
     Turn,
     blocks_of,
@@ -27,18 +28,6 @@ from core.sources.instants import AHEAD_MS, EARLIEST_MS, instant_ms
 from core.sources.lines import JsonObject
 
 Json = dict[str, Any]
-
-
-class Kind(Enum):
-    """What a line is for the conversation."""
-
-    NOTHING = auto()
-    USER = auto()
-    ASSISTANT = auto()
-    EVENT = auto()
-    QUEUED_COMMAND = auto()
-    ATTACHMENT = auto()
-    QUEUED = auto()
 
 
 # Known, and without anything of the conversation in them (`progress` repeats subagent files).
@@ -64,52 +53,16 @@ SILENT_TYPES = frozenset(
 _ID = re.compile(r"[\w.:-]{1,200}", re.ASCII)
 
 
-class Place:
-    """One line: where it is, what it is, and how it hangs together with others.
-
-    `parent` is the index of an earlier line or -1, `child` that of the last prompt or answer
-    that hangs on this one or -1, `group` the number of the API message of an assistant line or
-    -1, `session` 0 for the file's own conversation, else a sidechain's number.
-    """
-
-    __slots__ = (
-        "at_ms",
-        "child",
-        "group",
-        "kind",
-        "offset",
-        "parent",
-        "rewound",
-        "session",
-        "turn",
-        "type",
-        "uuid",
-    )
-
-    def __init__(self, offset: int, kind: Kind = Kind.NOTHING) -> None:
-        self.offset = offset
-        self.kind = kind
-        self.type = ""
-        self.turn: Turn | None = None
-        self.uuid: str | None = None
-        self.parent = -1
-        self.child = -1
-        self.group = -1
-        self.session = 0
-        self.at_ms: int | None = None
-        self.rewound = False
-
-
 class Outline:
     """Collects the places of a file's lines, in file order, and what is said about sessions."""
 
     def __init__(self, stem: str) -> None:
         self.stem = stem
         self.is_agent = False
-        self.places: list[Place] = []
+        self.places = Places()
         self.sessions = [SessionFacts(None, -1)]
-        self.group_starts: list[int] = []
-        self.group_ends: list[int] = []
+        self.group_starts = array("i")
+        self.group_ends = array("i")
         self.boundaries: dict[int, int] = {}
         self.call_names: dict[str, str] = {}
         self.call_groups: dict[str, int] = {}
@@ -124,8 +77,10 @@ class Outline:
         self.chains = 0
         self.branched: set[int] = set()
         self.ends_rewound: list[bool] = []
-        self._by_uuid: dict[str, int] = {}
-        self._groups: dict[object, int] = {}
+        self.repeats: dict[str, list[int]] = {}
+        self._by_uuid: dict[int, int] = {}
+        self._groups: dict[int, int] = {}
+        self._types: dict[str, int] = {}
         self._prompts = 0
         self._second: tuple[str, int | None] = ("", None)
         self._latest_ms = time.time() * 1000 + AHEAD_MS
@@ -154,21 +109,23 @@ class Outline:
         self.places.append(place)
         if add is not None:
             add(record, place)
+            self.places.put(len(self.places) - 1, place)
         return unknown
 
     def _link(self, record: Json, kind: str, place: Place) -> None:
         parent = record.get("parentUuid") or record.get("logicalParentUuid")
         if isinstance(parent, str):
-            place.parent = self._by_uuid.get(parent, -1)
+            place.parent = self._by_uuid.get(hash(parent), -1)
         uuid = record.get("uuid")
         if isinstance(uuid, str) and _ID.fullmatch(uuid):
-            place.uuid = uuid
-            place.type = sys.intern(kind)
-            before = self._by_uuid.get(uuid)
+            place.uuid, place.named = uuid, True
+            place.type = self._types.setdefault(kind, len(self._types))
+            before = self._by_uuid.get(hash(uuid))
             if before is not None:
-                is_same = self.places[before].type == kind
+                is_same = self.places.type[before] == place.type
                 (self.repeated if is_same else self.keyless).add(uuid)
-            self._by_uuid[uuid] = len(self.places)
+                self.repeats.setdefault(uuid, [before]).append(len(self.places))
+            self._by_uuid[hash(uuid)] = len(self.places)
         if record.get("isSidechain") is True:
             place.session = self._sidechain(place)
         place.at_ms = self._at_ms(record.get("timestamp"))
@@ -194,7 +151,7 @@ class Outline:
 
     def _sidechain(self, place: Place) -> int:
         """The sidechain that a line belongs to: its parent's, else one that begins here."""
-        if place.parent >= 0 and (session := self.places[place.parent].session):
+        if place.parent >= 0 and (session := self.places.session[place.parent]):
             return session
         self.sessions.append(SessionFacts(place.uuid, place.offset))
         return len(self.sessions) - 1
@@ -246,7 +203,7 @@ class Outline:
                 facts.answered(block.get("text"))
 
     def _call(self, call_id: str, block: Json, group: int) -> None:
-        self.call_names[call_id] = str(block.get("name"))
+        self.call_names[call_id] = sys.intern(str(block.get("name")))
         if self.call_groups.setdefault(call_id, group) != group:
             self.shared_calls.add(call_id)
         self.changes_results |= call_id in self.results
@@ -257,12 +214,12 @@ class Outline:
     def _group(self, record: Json, message: Json, place: Place) -> int:
         """The API message of the line: by its id, else by the request while nobody spoke."""
         api_id, request = message.get("id"), record.get("requestId")
-        key: object = object()
+        group = len(self.group_ends)
         if isinstance(api_id, str) and _ID.fullmatch(api_id):
-            key = (place.session, api_id)
+            group = self._groups.setdefault(hash((place.session, api_id)), group)
         elif isinstance(request, str) and _ID.fullmatch(request):
-            key = (place.session, request, self._prompts)
-        group = self._groups.setdefault(key, len(self.group_ends))
+            key = hash((place.session, request, self._prompts))
+            group = self._groups.setdefault(key, group)
         here = len(self.places) - 1
         if group == len(self.group_ends):
             self.group_starts.append(here)
@@ -312,4 +269,4 @@ class Outline:
 
     def holds(self, uuid: str) -> bool:
         """Whether a line of this file has the id."""
-        return uuid in self._by_uuid
+        return hash(uuid) in self._by_uuid

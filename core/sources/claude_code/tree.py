@@ -6,8 +6,8 @@ tool results, whole conversations behind a slash command, and every file without
 """
 
 from core.sources.claude_code.facts import AGENT_PREFIX
-from core.sources.claude_code.outline import Kind, Outline, Place
-from core.sources.claude_code.texts import Turn
+from core.sources.claude_code.outline import Outline
+from core.sources.claude_code.places import ASSISTANT, PROMPT, USER, Places
 from core.sources.records import EarlierChangedError
 
 _MOST_CHAINS = 2  # the conversation itself, and one
@@ -23,7 +23,7 @@ def settle(outline: Outline) -> None:
     if _is_agent(outline):
         _join_sidechains(outline)
     for root in _rewound_roots(outline):
-        outline.places[root].rewound = True
+        outline.places.rewound[root] = True
     outline.ends_rewound = [False] * len(outline.sessions)
     _inherit(outline, 0)
 
@@ -56,8 +56,9 @@ class Settled:
         self._place_new(outline)
         outline.ends_rewound += [False] * (len(outline.sessions) - len(outline.ends_rewound))
         _inherit(outline, self.places)
-        new = outline.places[self.places :]
-        changed = outline.answered | {place.group for place in new if place.group >= 0}
+        changed = outline.answered | {
+            group for group in outline.places.group[self.places :] if group >= 0
+        }
         return {group for group in changed if outline.group_starts[group] < self.places}
 
     def _place_new(self, outline: Outline) -> None:
@@ -66,37 +67,36 @@ class Settled:
             _join_new(outline, self.places)
         elif _is_agent(outline):
             raise EarlierChangedError
+        keyless = _keyless(outline)
         for index in range(self.places, len(places)):
-            place = places[index]
-            if place.uuid in outline.keyless:
-                place.uuid = None
-            if place.parent >= 0 and places[place.parent].uuid is None:
-                place.parent = -1  # the id that names it is one that names nothing
-            if decides(places, place):
-                _hang(outline, index, place)
+            if index in keyless:
+                places.named[index] = False
+            parent = places.parent[index]
+            if parent >= 0 and not places.named[parent]:
+                places.parent[index] = -1  # the id that names it is one that names nothing
+            if decides(places, index):
+                _hang(outline, index)
 
 
-def _hang(outline: Outline, index: int, place: Place) -> None:
+def _hang(outline: Outline, index: int) -> None:
     """Hang a new line on its parent, where that neither undoes nor restores earlier ones."""
-    parent = outline.places[place.parent]
-    if parent.child >= 0:
-        is_undone = place.parent in outline.branched
-        if place.kind == Kind.USER or (is_undone and _is_prompt(outline, parent.child)):
+    places = outline.places
+    parent = places.parent[index]
+    before = places.child[parent]
+    if before >= 0:
+        is_undone = parent in outline.branched and places.kind[before] == USER
+        if places.kind[index] == USER or is_undone:
             raise EarlierChangedError
-        outline.branched.add(place.parent)
-    parent.child = index
-
-
-def _is_prompt(outline: Outline, index: int) -> bool:
-    return outline.places[index].kind == Kind.USER
+        outline.branched.add(parent)
+    places.child[parent] = index
 
 
 def _join_new(outline: Outline, start: int) -> None:
     """Let an agent's new lines be of its one conversation, as its earlier ones are."""
     if len(outline.sessions) > _MOST_CHAINS:
         raise EarlierChangedError
-    for place in outline.places[start:]:
-        place.session = 0
+    for index in range(start, len(outline.places)):
+        outline.places.session[index] = 0
     for facts in outline.sessions[1:]:
         outline.sessions[0].absorb(facts)
     del outline.sessions[1:]
@@ -115,13 +115,18 @@ def can_go_on(outline: Outline) -> bool:
 
 def _drop_keyless(outline: Outline) -> None:
     """Ids that stand on lines of different types name nothing, and links to them lead nowhere."""
-    keyless = {index for index, place in enumerate(outline.places) if place.uuid in outline.keyless}
+    keyless, places = _keyless(outline), outline.places
     for index in keyless:
-        outline.places[index].uuid = None
+        places.named[index] = False
     if keyless:
-        for place in outline.places:
-            if place.parent in keyless:
-                place.parent = -1
+        for index, parent in enumerate(places.parent):
+            if parent in keyless:
+                places.parent[index] = -1
+
+
+def _keyless(outline: Outline) -> set[int]:
+    """The lines whose id stands on lines of another type as well."""
+    return {index for uuid in outline.keyless for index in outline.repeats[uuid]}
 
 
 def _is_agent(outline: Outline) -> bool:
@@ -132,8 +137,8 @@ def _is_agent(outline: Outline) -> bool:
 
 
 def _join_sidechains(outline: Outline) -> None:
-    for place in outline.places:
-        place.session = 0
+    for index in range(len(outline.places)):
+        outline.places.session[index] = 0
     for facts in outline.sessions[1:]:
         outline.sessions[0].absorb(facts)
     last = max(outline.boundaries.values(), default=-1)
@@ -151,33 +156,35 @@ def _rewound_roots(outline: Outline) -> list[int]:
     """
     places = outline.places
     branches: dict[int, list[int]] = {}
-    for index, place in enumerate(places):
-        if decides(places, place):
-            branches.setdefault(place.parent, []).append(index)
-            places[place.parent].child = index
+    for index, parent in enumerate(places.parent):
+        if decides(places, index):
+            branches.setdefault(parent, []).append(index)
+            places.child[parent] = index
     outline.branched = {parent for parent, children in branches.items() if len(children) > 1}
     return [
         index
         for parent in outline.branched
-        if places[places[parent].child].kind == Kind.USER
+        if places.kind[places.child[parent]] == USER
         for index in branches[parent][:-1]
     ]
 
 
-def decides(places: list[Place], place: Place) -> bool:
+def decides(places: Places, index: int) -> bool:
     """Whether a line is a prompt or an answer that hangs on another of its conversation."""
-    if place.parent < 0 or place.session != places[place.parent].session:
+    parent = places.parent[index]
+    if parent < 0 or places.session[index] != places.session[parent]:
         return False
-    is_prompt = place.turn == Turn.PROMPT and place.kind == Kind.USER
-    return is_prompt or place.kind == Kind.ASSISTANT
+    kind = places.kind[index]
+    return kind == ASSISTANT or (kind == USER and places.turn[index] == PROMPT)
 
 
 def _inherit(outline: Outline, start: int) -> None:
     """What hangs on a rewound line is rewound; a line without links goes with the one before."""
     places, before = outline.places, outline.ends_rewound
-    for place in places[start:] if start else places:
-        if place.parent >= 0:
-            place.rewound = place.rewound or places[place.parent].rewound
-        elif place.uuid is None:
-            place.rewound = before[place.session]
-        before[place.session] = place.rewound
+    for index in range(start, len(places)):
+        parent, session = places.parent[index], places.session[index]
+        if parent >= 0:
+            places.rewound[index] |= places.rewound[parent]
+        elif not places.named[index]:
+            places.rewound[index] = before[session]
+        before[session] = bool(places.rewound[index])
