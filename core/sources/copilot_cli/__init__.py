@@ -84,7 +84,7 @@ def files(path: Path) -> Iterator[Path]:
     if not path.is_dir():
         yield path
         return
-    root = path / FOLDER if is_home(path) else path
+    root = path / FOLDER if (path / FOLDER).is_dir() else path
     for folder, folders, names in os.walk(root):
         folders.sort()
         if EVENTS in names:
@@ -97,8 +97,8 @@ def files(path: Path) -> Iterator[Path]:
 
 
 def is_home(folder: Path) -> bool:
-    """Whether the folder is the program's own, where only `session-state` holds sessions."""
-    return (folder / FOLDER).is_dir()
+    """Whether the folder is the program's own, or `session-state`, which alone holds sessions."""
+    return folder.name == FOLDER or (folder / FOLDER).is_dir()
 
 
 def stat_paths(path: Path) -> tuple[Path, ...]:

@@ -36,7 +36,7 @@ MOVES = True
 """A file of an old version is written anew with ids, once: the same messages elsewhere in it."""
 
 SUFFIXES = frozenset({".jsonl"})
-CHOOSES = "folder"
+CHOOSES = "file"
 
 _SNIFFED_BYTES = 1 << 20
 _PROGRESS_BYTES = 1 << 20

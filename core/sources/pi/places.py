@@ -50,7 +50,7 @@ def program_of(path: Path) -> Program:
 
 def is_home(folder: Path) -> bool:
     """Whether a folder is laid out as one of the programs lays out its own."""
-    if (folder / "agent" / "sessions").is_dir():
+    if (folder / "agent" / "sessions").is_dir() or folder.parts[-2:] == ("agent", "sessions"):
         return True
     agents = folder if folder.name == "agents" else folder / "agents"
     return next(agents.glob("*/sessions/sessions.json"), None) is not None

@@ -241,6 +241,8 @@ def test_the_home_yields_logs_and_nothing_a_session_keeps_beside(tmp_path, log):
     home = tmp_path / ".copilot"
     assert copilot_cli.is_home(home)
     assert sorted(copilot_cli.files(home)) == [flat, kept]
+    assert copilot_cli.is_home(home / "session-state")
+    assert sorted(copilot_cli.files(home / "session-state")) == [flat, kept]
     (place,) = copilot_cli.found({}, tmp_path)
     assert (place.path, place.sessions) == (str(home), 3)
     assert list(copilot_cli.found({"COPILOT_HOME": str(tmp_path / "none")}, tmp_path)) == []

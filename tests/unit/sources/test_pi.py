@@ -291,6 +291,7 @@ def test_each_program_is_found_in_its_place(tmp_path, claw, transcript):
         str(tmp_path / ".omp/agent/sessions"), str(tmp_path / ".omp/agent/sessions")
     ]  # fmt: skip
     assert pi.is_home(tmp_path / ".pi")
+    assert pi.is_home(tmp_path / ".pi/agent/sessions")
     assert not pi.is_home(tmp_path)
 
 
