@@ -271,6 +271,12 @@ def test_a_session_in_both_formats_is_read_from_its_log(program):
         ]  # fmt: skip
 
 
+def test_a_file_that_is_being_written_is_nobodys(tmp_path):
+    for name in ("session-x.tmp-78.jsonl", "session-x.jsonl.tmp-78"):
+        assert detect.detect(write(tmp_path / name, HEAD, ASK)) is None
+    assert detect.detect(write(tmp_path / "session-x.jsonl", HEAD, ASK)) is not None
+
+
 def test_a_subagent_hangs_on_its_session(program):
     found = Reading(program / ".gemini/tmp/tern/chats/s1/a1.jsonl")
     session = found.session()

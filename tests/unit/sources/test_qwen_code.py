@@ -99,6 +99,18 @@ def test_a_prompt_typed_in_anothers_place_takes_it_back(read):
     assert found.in_state(MessageState.REWOUND) == ["wrong way", "lost answer"]
 
 
+def test_a_rewind_names_its_target_whatever_it_hangs_on(read):
+    for parent in (None, "2"):
+        found = read(
+            line("user", "begin", "1"),
+            line("assistant", "lost", "2", "1"),
+            line("system", None, "3", parent, subtype="rewind", systemPayload={"targetUuid": "1"}),
+            line("user", "again", "4", "3"),
+        )
+        assert found.shown() == ["begin", "again"]
+        assert found.in_state(MessageState.REWOUND) == ["lost"]
+
+
 def test_two_answers_to_one_prompt_both_stay(read):
     found = read(line("user", "go", "1"), line("assistant", "one", "2", "1"),
                  line("assistant", "two", "3", "1"))  # fmt: skip

@@ -119,6 +119,15 @@ def test_a_push_cuts_the_list_first(replay):
     assert found.shown() == ["go", "acD"]
 
 
+def test_what_stood_behind_the_cut_is_gone(replay):
+    """A push that only overwrote would keep the end of the longer list."""
+    found = replay(
+        {"kind": 2, "k": ["requests", 0, "response"], "v": [{"value": "x"}], "i": 1},
+        begin=state(request("go", *({"value": each} for each in "abcd"))),
+    )
+    assert found.shown() == ["go", "ax"]
+
+
 def test_a_request_that_was_taken_back_is_kept_as_undone(replay):
     found = replay(
         {"kind": 2, "k": ["requests"], "v": [request("one", {"value": "1"}), request("two", {"value"
@@ -187,6 +196,8 @@ def test_the_items_of_an_answer(read):
          "isComplete": True, "isConfirmed": {"type": 1}, "pastTenseMessage": {"value": "Read"}},
         {"kind": "toolInvocationSerialized", "toolId": "rm", "toolCallId": "c3",
          "isConfirmed": {"type": 0}, "invocationMessage": "Removing"},
+        {"kind": "toolInvocationSerialized", "toolId": "old", "isConfirmed": False,
+         "isComplete": True},
         {"kind": "toolInvocationSerialized", "toolId": "mcp", "toolCallId": "c4", "isComplete":
          True, "resultDetails": {"input": "{}", "isError": True, "output": [{"value": "no"}]}},
         {"value": "Second, in "},
@@ -205,6 +216,7 @@ def test_the_items_of_an_answer(read):
         ("run", '{"command":"make"}', ToolStatus.FAILED, ""),
         ("read", '{"path":"a.py"}', ToolStatus.SUCCEEDED, "print(1)"),
         ("rm", '{"message":"Removing"}', ToolStatus.FAILED, ""),
+        ("old", "{}", ToolStatus.FAILED, ""),
         ("mcp", "{}", ToolStatus.FAILED, "no"),
         ("textEditGroup", '{"file":"/w/d.py","text":"x = 1\\ny = 2"}', ToolStatus.SUCCEEDED, ""),
     ]
