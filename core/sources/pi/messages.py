@@ -198,10 +198,11 @@ class Messages:
         """An id of what was said and when, the same in each file that holds a copy.
 
         Entries' own ids are unique in one file only, and a file of an old version gets them when
-        it is opened by a newer one.
+        it is opened by a newer one. Without a time it is of its session alone.
         """
         calls = [(call.id, call.name, call.arguments) for call in more.get("tool_calls", ())]
-        parts = (written, role, content, more.get("reasoning"), calls, more.get("tool_call_id"))
+        when = written if instant(written)[0] is not None else self._session.native_id
+        parts = (when, role, content, more.get("reasoning"), calls, more.get("tool_call_id"))
         key = hashlib.blake2b(repr(parts).encode(errors="replace"), digest_size=12).digest()
         self._equals[key] += 1
         ordinal = self._equals[key]

@@ -177,6 +177,13 @@ def test_a_fork_shares_the_messages_it_copied(transcript):
     assert len({m.uid for m in told(old) + told(new)}) == 4
 
 
+def test_words_without_a_time_are_of_their_session_alone(transcript):
+    line = {**said("a", None, 1, "ok"), "timestamp": None}
+    one = told(transcript(line))
+    other = told(transcript(line, name="s-2.jsonl", begin=header("s-2")))
+    assert one[0].uid != other[0].uid
+
+
 def test_ids_that_an_old_file_gets_later_change_no_message(transcript):
     lines = [said(None, None, 1, "one"), said(None, None, 2, "two")]
     before = [m.uid for m in told(transcript(*lines))]
