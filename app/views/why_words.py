@@ -6,6 +6,7 @@ from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
 
 from app import formatting
 from app.text_ranges import one_line
+from app.views.source_delegate import short_path
 from core.source_types import Absence, AbsenceFinding, AbsenceKind
 
 _LOOKS: dict[AbsenceKind, tuple[str, str, str]] = {
@@ -77,7 +78,7 @@ def _sentence(finding: AbsenceFinding, absence: Absence) -> str:
     }
     for key, value in values.items():
         words = words.replace(key, one_line(value))
-    return words
+    return words[:1].upper() + words[1:] if words.startswith(_tr("line")) else words
 
 
 def _when(at_ms: object) -> str:
@@ -88,8 +89,8 @@ def _place(finding: AbsenceFinding) -> str:
     line = finding.facts.get("line")
     if isinstance(line, int) and line > 0:
         words = _tr("line %1 of %2").replace("%1", formatting.number(line))
-        return words.replace("%2", finding.path)
-    return finding.path
+        return words.replace("%2", short_path(finding.path))
+    return short_path(finding.path)
 
 
 def _template(finding: AbsenceFinding, absence: Absence) -> str:

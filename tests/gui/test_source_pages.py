@@ -215,7 +215,7 @@ def test_why_is_asked_from_the_page_the_menu_and_a_search_without_hits(run, impo
         return missing, there
 
     missing, there = run(work())
-    assert missing[0].startswith("Not imported: line 1 of ")
+    assert missing[0].startswith("Not imported: Line 1 of ~/unread.jsonl")
     assert missing[1].startswith("Not watched: Watching ")
     assert there[0].startswith("It is here: “MeCab")
     assert "MeCab" in program.context.session.title
