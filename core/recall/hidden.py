@@ -9,7 +9,7 @@ from typing import Any
 import apsw
 
 from core.errors import StoreError
-from core.history import tombstones, watched
+from core.history import legacy_imports, tombstones, watched
 from core.history.sessions import SEARCHED_TITLE, sessions_by_id
 from core.recall.families import Families
 from core.recall.link import place_of
@@ -47,7 +47,10 @@ class StoredFile:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What the store knows. `is_deleted` tells of a session's name whether the user deleted it."""
+    """What the store knows. `is_deleted` tells of a session's name whether the user deleted it.
+
+    `left_alone` are files that are moved in completely and not opened any more.
+    """
 
     findings: tuple[AbsenceFinding, ...]
     sessions: tuple[Session, ...]
@@ -57,6 +60,7 @@ class Stored:
     messages: int = 0
     complete: bool = True
     reason: str = ""
+    left_alone: frozenset[str] = frozenset()
 
 
 def in_store(db: apsw.Connection, text: str, deadline_s: float = 2.0) -> Stored:
@@ -91,6 +95,7 @@ def in_store(db: apsw.Connection, text: str, deadline_s: float = 2.0) -> Stored:
     if is_deleted(asked):
         findings.append(_of_deleted(asked))
     is_old = schema_version(db) < _PLACES_SINCE
+    moved_in = {} if is_old else legacy_imports.states(db)
     return Stored(
         findings=tuple(findings),
         sessions=tuple(sessions.values()),
@@ -100,6 +105,7 @@ def in_store(db: apsw.Connection, text: str, deadline_s: float = 2.0) -> Stored:
         messages=messages,
         complete=complete and not trouble,
         reason=trouble or reason,
+        left_alone=frozenset(path for path, each in moved_in.items() if each.complete),
     )
 
 

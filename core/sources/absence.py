@@ -80,7 +80,7 @@ def looked(
         return RawLook()
     if found is None:
         found = detect.found_on_this_machine()
-    return look(text, places_of(stored, found), most_s, most_bytes, stop)
+    return look(text, places_of(stored, found), most_s, most_bytes, stop, stored.left_alone)
 
 
 def places_of(stored: Stored, found: Iterable[FoundSource]) -> list[RawPlace]:

@@ -5,7 +5,7 @@ import os
 import re
 import time
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -77,18 +77,20 @@ def look(
     most_s: float = MOST_S,
     most_bytes: int = MOST_BYTES,
     stop: Callable[[], bool] = lambda: False,
+    left_alone: Collection[str] = (),
 ) -> RawLook:
     """Look for a text in the names of the files at these places, then in what they hold.
 
     The newest files first, without regard to the case of ASCII letters. Nothing but regular
-    files is opened, and none that holds credentials.
+    files is opened, none that holds credentials, and none that is `left_alone`: what a snapshot
+    held is stored.
     """
     found = RawLook()
     until = time.monotonic() + most_s
     needle = text.strip()
     if not needle:
         return found
-    listed = list(_listed(places, found))
+    listed = [each for each in _listed(places, found) if each.path not in left_alone]
     in_name = [each for each in listed if needle.casefold() in Path(each.path).name.casefold()]
     found.matches = in_name[:MOST_FOUND]
     named = {each.path for each in in_name}

@@ -75,8 +75,14 @@ def files(path: Path) -> Iterator[Path]:
 
 
 def is_home(folder: Path) -> bool:
-    """Tell whether the folder holds the program's database, or the files before it."""
-    return tree.is_tree(folder) or tree.is_tree(folder / "storage") or bool(_databases(folder))
+    """Tell whether the folder holds the program's database, or the files before it.
+
+    Databases of other names stay closed: they are other programs'.
+    """
+    if tree.is_tree(folder) or tree.is_tree(folder / "storage"):
+        return True
+    named = (p for p in folder.glob("*.db") if p.stem.partition("-")[0] in _PROGRAMS)
+    return any(path.is_file() and _is_database(path) for path in named)
 
 
 def found(env: Mapping[str, str], home: Path) -> Iterator[FoundSource]:
@@ -84,7 +90,7 @@ def found(env: Mapping[str, str], home: Path) -> Iterator[FoundSource]:
     shared = Path(env.get("XDG_DATA_HOME") or home / ".local" / "share")
     for name, program in _PROGRAMS.items():
         folder = shared / name
-        if folder.is_dir() and is_home(folder):
+        if folder.is_dir() and (is_home(folder) or _databases(folder)):
             old = sum(size for _, size in places.sizes(folder / "storage", (".json",)))
             size = old + places.size_of(*_databases(folder))
             yield places.found(KIND, folder, program, size=size)

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import pytest
 
 from core.history import legacy_imports
-from core.sources import ingest, moviepilot
+from core.sources import absence, ingest, moviepilot
 from core.sources.records import LegacyCursor, MessageRecord
 from core.store.connection import open_store
 from tests.unit.sources.expected import SAMPLES
@@ -273,9 +273,10 @@ def test_killed_at_a_hundred_moments_it_comes_to_the_same_rows(new_store, main, 
 # When it is complete
 
 
-def test_a_complete_one_is_never_opened_again(db, own_main):
-    folder = own_main.path.parent
-    (folder / "app.env").touch()
+@pytest.mark.parametrize("beside", ["app.env", "letter.txt"])
+def test_a_complete_one_is_never_opened_again(db, own_main, beside):
+    folder = own_main.path.parent  # with the first, MoviePilot's own; with the second, anybody's
+    (folder / beside).touch()
     run(db, folder)
     own_main.chat("later", [human("said later")])
     with openings(own_main.path) as was_opened:
@@ -288,6 +289,15 @@ def test_a_complete_one_is_never_opened_again(db, own_main):
         own_main.path.read_bytes()
         assert was_opened() is True  # the watch sees what it should
     assert db.execute("SELECT count(*) FROM messages").get == 45
+
+
+def test_whoever_asks_why_a_session_is_missing_does_not_open_it_either(db, own_main):
+    run(db, own_main.path)
+    own_main.chat("later", [human("said later")])
+    with openings(own_main.path) as was_opened:
+        found = absence.explain(db, "said later", [])
+        assert was_opened() is False
+    assert [each.kind for each in found.findings] == ["nowhere"]
 
 
 def test_it_is_read_once_more_where_it_is_named_with_again(db, own_main):
