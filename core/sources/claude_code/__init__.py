@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from core.sources import files as disk
-from core.sources import found as places
+from core.sources import found as found_at
 from core.sources.claude_code import desktop, growth
 from core.sources.claude_code.facts import parent_by_folder, summaries_beside, told_beside
 from core.sources.claude_code.growth import Transcript
@@ -139,7 +139,7 @@ def found(env: Mapping[str, str], home: Path) -> Iterator[FoundSource]:
     root = Path(env.get("CLAUDE_CONFIG_DIR") or home / ".claude")
     if root.is_dir():
         projects = root / "projects"
-        yield _found(projects, "Claude Code", dict(places.sizes(projects, (".jsonl",))))
+        yield _found(projects, "Claude Code", dict(found_at.sizes(projects, (".jsonl",))))
     for folder in desktop.homes(env, home):
         sizes = {path: path.stat().st_size for path in desktop.transcripts(folder)}
         yield _found(folder, "Claude Desktop", sizes)
@@ -147,7 +147,7 @@ def found(env: Mapping[str, str], home: Path) -> Iterator[FoundSource]:
 
 def _found(place: Path, name: str, sizes: Mapping[Path, int]) -> FoundSource:
     mains = [p for p in sizes if not p.name.startswith("agent-") and "subagents" not in p.parts]
-    return places.found(KIND, place, name, sessions=len(mains), size=sum(sizes.values()))
+    return found_at.found(KIND, place, name, sessions=len(mains), size=sum(sizes.values()))
 
 
 def read(path: Path) -> Iterator[Record]:
