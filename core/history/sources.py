@@ -11,6 +11,7 @@ import apsw
 import msgspec
 
 from core.history import legacy_imports
+from core.history.bodies import clean
 from core.history.legacy_imports import LegacyState
 from core.sources.records import SourceIdentity
 from core.store import clock
@@ -86,7 +87,13 @@ def ensure_source(
         "INSERT INTO sources(kind, instance, root, display_name, reader_version)"
         " VALUES (?, ?, ?, ?, ?) ON CONFLICT(kind, instance) DO UPDATE"
         " SET reader_version = excluded.reader_version, enabled = 1 RETURNING id",
-        (identity.kind, identity.instance, root, identity.display_name, reader_version),
+        (
+            identity.kind,
+            clean(identity.instance),  # a path, whose folders may have names that are no text
+            clean(root),
+            clean(identity.display_name),
+            reader_version,
+        ),
     ).get
     return found
 

@@ -96,14 +96,18 @@ class _Database:
         """Yield what the disk table holds, then what the two keys of the other do."""
         keys = list(self._disk.below("composerData:"))
         for number, key in enumerate(keys, 1):
+            session = key.partition(":")[2]
             found = self._disk.get(key)
-            if found is None:
-                yield UnknownRecord("composerData without a value")
-            elif not isinstance(found.value, dict):
-                reason = found.reason or "not an object"
-                yield BadSourceRecord(number, f"composerData: {reason}")
+            if found is not None and isinstance(found.value, dict):
+                yield from self._composer(session, found.value)
             else:
-                yield from self._composer(key.partition(":")[2], found.value)
+                if found is None:
+                    yield UnknownRecord("composerData without a value")
+                else:
+                    reason = found.reason or "not an object"
+                    yield BadSourceRecord(number, f"composerData: {reason}")
+                if next(self._disk.below(f"bubbleId:{session}:"), None) is not None:
+                    yield from self._composer(session, {})
             yield ReadTo(number, len(keys))
         known = {key.partition(":")[2] for key in keys}
         for value in self._listed(COMPOSERS, "allComposers"):
@@ -127,6 +131,8 @@ class _Database:
         inline = _inline(value)
         headers = [mapping(h) for h in items(value.get("fullConversationHeadersOnly"))]
         headers = headers or [mapping(b) for b in items(value.get("conversation"))]
+        if not value.keys() & {"fullConversationHeadersOnly", "conversation"}:
+            headers = self._by_time(name)  # without a list of its own; an empty one is a list
         listed: set[str] = set()
         is_asked = session.kind == SessionKind.SUBAGENT
         for number, header in enumerate(headers, 1):
@@ -151,6 +157,15 @@ class _Database:
         yield from self._taken_back(name, listed, uids, len(headers))
         if told is not session:
             yield told
+
+    def _by_time(self, name: str) -> list[Json]:
+        """The ids of a session's bubbles in the order of their times."""
+        prefix, order = f"bubbleId:{name}:", []
+        for key in list(self._disk.below(prefix)):
+            found = self._disk.get(key)
+            at = scaled(mapping(found.value).get("createdAt"))[0] if found is not None else None
+            order.append((at or 0, key.removeprefix(prefix)))
+        return [{"bubbleId": bubble_id} for _, bubble_id in sorted(order)]
 
     def _bubble(self, name: str, bubble_id: str | None, inline: dict[str, Json]) -> Found | None:
         if bubble_id is None:

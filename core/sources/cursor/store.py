@@ -17,6 +17,7 @@ from core.sources.cursor.talk import Talk
 from core.sources.foreign_rows import Table
 from core.sources.foreign_sqlite import glimpsed_columns, is_sqlite, snapshot
 from core.sources.json_value import json_file, json_value
+from core.sources.lines import without_surrogates
 from core.sources.loose import Json, identifier, json_text, mapping, text
 from core.sources.records import (
     BadSourceRecord,
@@ -129,7 +130,7 @@ def _session(path: Path, told: Json) -> SessionRecord:
     mode = text(told, "mode")
     changed = scaled(extra.get("updatedAtMs"))[0] or disk.stamp(path).mtime_ns // 1_000_000
     return SessionRecord(
-        identifier(told.get("agentId")) or path.parent.name,
+        identifier(told.get("agentId")) or without_surrogates(path.parent.name),
         title=title,
         title_source=TitleSource.MODEL if title else TitleSource.NONE,
         model=text(told, "lastUsedModel"),

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from core.sources import files as disk
 from core.sources.cursor.talk import Talk
-from core.sources.lines import JsonObject, objects
+from core.sources.lines import JsonObject, objects, without_surrogates
 from core.sources.loose import Json, mapping, text
 from core.sources.records import MessageRecord, ReadTo, Record, SessionRecord, UnknownRecord
 from core.types import Relation, Role, SessionKind, TimeQuality
@@ -49,11 +49,15 @@ def parent_of(path: Path) -> tuple[str | None, str | None]:
     if (above / f"{above.name}.jsonl").is_file() or (
         above.parent / f"{above.name}.jsonl"
     ).is_file():
-        return above.name, "explicit"
+        return without_surrogates(above.name), "explicit"
     others = [each.stem for each in itertools.islice(above.glob("*.jsonl"), 2)]
     if len(others) == 1:
-        return others[0], "heuristic"
-    return (above.name, "explicit") if above.parent.name == FOLDER else (None, None)
+        return without_surrogates(others[0]), "heuristic"
+    return (
+        (without_surrogates(above.name), "explicit")
+        if above.parent.name == FOLDER
+        else (None, None)
+    )
 
 
 def read(path: Path) -> Iterator[Record]:
@@ -127,7 +131,7 @@ def _session(path: Path, mtime_ms: int) -> SessionRecord:
     parent, evidence = parent_of(path)
     is_subagent = path.parent.name == "subagents"
     return SessionRecord(
-        path.stem,
+        without_surrogates(path.stem),
         kind=SessionKind.SUBAGENT if is_subagent else SessionKind.INTERACTIVE,
         parent_native_id=parent,
         relation=Relation.SUBAGENT if parent else None,
@@ -141,5 +145,5 @@ def project_of(path: Path) -> str | None:
     """Return the name of the project's folder; its place cannot be told from it."""
     parts = path.parts
     if FOLDER in parts and (at := parts.index(FOLDER)) > 0:
-        return parts[at - 1]
+        return without_surrogates(parts[at - 1])
     return None

@@ -25,7 +25,7 @@ from core.sources.foreign_sqlite import glimpsed, glimpsed_columns, is_sqlite, s
 from core.sources.goose.messages import Place, Talk
 from core.sources.goose.sessions import SESSION, session_record
 from core.sources.json_value import json_value
-from core.sources.lines import JsonObject, objects
+from core.sources.lines import JsonObject, objects, without_surrogates
 from core.sources.loose import Json, identifier, items, mapping, number, text
 from core.sources.records import (
     BadSourceRecord,
@@ -144,10 +144,11 @@ def read(path: Path) -> Iterator[Record]:
         SourceError: it cannot be copied or read, or is no Goose database.
     """
     if path.suffix == ".jsonl":
-        if glimpsed(path.parent / DATABASE, "sessions", "id", path.stem):
+        name = without_surrogates(path.stem)
+        if glimpsed(path.parent / DATABASE, "sessions", "id", name):
             yield ReadTo(0)
         else:
-            yield from _old_file(path)
+            yield from _old_file(path, name)
         return
     try:
         with snapshot(path) as db:
@@ -224,7 +225,7 @@ def _told(
         )
 
 
-def _old_file(path: Path) -> Iterator[Record]:
+def _old_file(path: Path, name: str) -> Iterator[Record]:
     with disk.opened(path) as stream:
         total, reached, talk = disk.stamp_of(stream).size, 0, None
         for line in objects(disk.as_utf8(stream), lambda v: _is_message(v) or _is_header(v)):
@@ -233,8 +234,8 @@ def _old_file(path: Path) -> Iterator[Record]:
                 continue
             value = line.value
             if talk is None:
-                record = session_record(path.stem, value if _is_header(value) else {})
-                talk = Talk(path.stem, record.kind, record.title)
+                record = session_record(name, value if _is_header(value) else {})
+                talk = Talk(name, record.kind, record.title)
                 yield record
             if text(value, "role") is not None:
                 at = scaled(value.get("created"))

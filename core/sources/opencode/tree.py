@@ -17,6 +17,7 @@ from typing import TypeVar
 
 from core.errors import SourceError
 from core.sources.json_value import json_file
+from core.sources.lines import without_surrogates
 from core.sources.loose import Json, identifier, items, mapping, text
 from core.sources.opencode.messages import created
 from core.sources.opencode.sessions import Told, position, revert_of, session_record, sort_key
@@ -93,8 +94,8 @@ def native_id(path: Path) -> str:
     """Return the id of the session that a file stands for."""
     value = mapping(json_file(path))
     if path.parent.parent.name == "message":
-        return identifier(value.get("sessionID")) or path.parent.name
-    return identifier(value.get("id")) or path.stem
+        return identifier(value.get("sessionID")) or without_surrogates(path.parent.name)
+    return identifier(value.get("id")) or without_surrogates(path.stem)
 
 
 def stat_paths(path: Path) -> tuple[Path, ...]:
@@ -153,7 +154,7 @@ def _message(tree: Tree, told: Told, path: Path, place: int) -> Iterator[Record]
     if isinstance(message, BadSourceRecord):
         yield message
         return
-    native = identifier(message.get("id")) or path.stem
+    native = identifier(message.get("id")) or without_surrogates(path.stem)
     parts: list[tuple[str | None, Json]] = [
         (None, mapping(part)) for part in items(message.get("parts"))
     ]
@@ -172,10 +173,16 @@ def _message(tree: Tree, told: Told, path: Path, place: int) -> Iterator[Record]
             continue
         start = sort_key(mapping(part.get("time")).get("start"))
         started = sort_key(mapping(mapping(part.get("state")).get("time")).get("start"))
-        own = identifier(part.get("id")) or each.stem
+        own = identifier(part.get("id")) or without_surrogates(each.stem)
         found.append((number, start or started, own, part))
     parts += [(own, part) for _, _, own, part in found]
-    yield from told.message(native, message, parts, place, (created(message), str(path)))
+    yield from told.message(
+        native,
+        message,
+        parts,
+        place,
+        (created(message), without_surrogates(f"{path.parent.name}/{path.name}")),
+    )
 
 
 def _side_by_side(folder: Path) -> list[Path]:
@@ -256,7 +263,7 @@ def _object(path: Path) -> Json | BadSourceRecord:
         return BadSourceRecord(1, str(error))
     if isinstance(found, dict):
         return found
-    return BadSourceRecord(1, f"{path.name}: not a JSON object")
+    return BadSourceRecord(1, without_surrogates(f"{path.name}: not a JSON object"))
 
 
 def _is_session(value: Json) -> bool:

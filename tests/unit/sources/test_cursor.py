@@ -179,6 +179,17 @@ def test_bubbles_that_are_missing_null_or_broken_cost_themselves(tmp_path):
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("record", [None, "{bad json", {"composerId": TALK}], ids=str)
+def test_bubbles_of_a_session_without_a_list_stand_in_the_order_of_their_times(tmp_path, record):
+    editor = Editor(tmp_path)
+    editor.put(f"composerData:{TALK}", record)
+    for name, at in (("a", 2), ("b", 1), ("c", 3)):
+        editor.put(f"bubbleId:{TALK}:{name}", said(name, name, createdAt=TIME + at))
+    messages = read(editor.path).messages
+    assert [m.content for m in messages] == ["b", "a", "c"]
+    assert {m.state for m in messages} == {MessageState.ACTIVE}
+
+
 def test_what_a_checkpoint_took_back_is_hidden_and_comes_back(tmp_path, db):
     editor = Editor(tmp_path)
     bubbles = [said("a", "one"), said("b", "two"), said("c", "three", 2)]
@@ -550,6 +561,12 @@ def test_what_holds_keys_is_never_opened(tmp_path):
     (tmp_path / "cli-config.json").write_text('{"authInfo": {"email": "x"}}')
     with pytest.raises(SourceError, match="credentials"):
         detect.detect(tmp_path / "cli-config.json")
+
+
+def test_a_name_that_is_no_text_is_no_trouble(tmp_path, db):
+    path = transcript(tmp_path, line("user", "odd name"), name=os.fsdecode(b"caf\xe9"))
+    assert imported(db, path) == (1, 0)
+    assert shown(db, "caf\ufffd") == ["odd name"]
 
 
 # Whatever it is

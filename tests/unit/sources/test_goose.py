@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import shutil
 import time
 from pathlib import Path
@@ -365,6 +366,13 @@ def test_what_holds_keys_is_never_opened(tmp_path):
     (tmp_path / "secrets.yaml").write_text("OPENAI_API_KEY: FAKE")
     with pytest.raises(SourceError, match="credentials"):
         detect.detect(tmp_path / "secrets.yaml")
+
+
+def test_a_name_that_is_no_text_is_no_trouble(home, db):
+    path = home.folder / os.fsdecode(b"caf\xe9.jsonl")
+    shutil.copy(OURS / "20250724_1.jsonl", path)
+    assert imported(db, path) == (2, 0)
+    assert shown(db, "caf\ufffd") == ["Say hello", "Hello from Goose!"]
 
 
 # Whatever it is

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -457,6 +458,20 @@ def test_what_holds_keys_is_never_opened(tmp_path, name):
     write(tmp_path / name, {"id": "s", "time": {"created": TIME}})
     with pytest.raises(SourceError, match="credentials"):
         detect.detect(tmp_path / name)
+
+
+def test_names_that_are_no_text_are_no_trouble(home, db):
+    odd = os.fsdecode(b"caf\xe9")
+    home.session()
+    home.old_session(odd, (odd, "user", "odd name"))
+    storage = home.folder / "storage"
+    write(storage / f"session/p/{odd}.json", {"title": "x", "id": 7, "time": {}})
+    write(storage / f"message/{odd}/{odd}.json", {"role": "user"})
+    path = storage / f"session/p/{odd}.json"
+    write(path, {"id": "known", "title": "x"})
+    (storage / f"message/{odd}").rename(storage / "message/known")
+    assert imported(db, path) == (1, 0)
+    assert shown(db, "known") == ["odd name"]
 
 
 # Whatever it is
