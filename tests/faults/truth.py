@@ -66,10 +66,12 @@ def problems(db: apsw.Connection, *, with_postings: bool = True) -> list[str]:
     return found
 
 
+# Prompts are counted behind the last reset, where there was one.
+_IS_ACTIVE = "((s.reset_cutoff_seq = 0 AND s.own_cutoff_seq IS NULL) OR p.seq > s.reset_cutoff_seq)"
 _MISCOUNTED = f"""
 SELECT s.native_id, s.message_count, s.user_turn_count FROM sessions AS s
  WHERE (s.message_count, s.user_turn_count) <> (
-   SELECT count(*), coalesce(sum(m.role = 'user' AND m.origin = 'human'), 0)
+   SELECT count(*), coalesce(sum(m.role = 'user' AND m.origin = 'human' AND {_IS_ACTIVE}), 0)
      FROM message_placements AS p JOIN messages AS m ON m.id = p.message_id
     WHERE p.session_id = s.id AND m.state IN {VISIBLE})
 """
