@@ -126,7 +126,7 @@ class Program(QObject):
         self.keeping = KeepingController(store, window, *open_one, self.dialogs)
         self.imports = ImportController(store, window, self.dialogs, tasks)
         self.status = StatusController(store, window, tasks)
-        self.watching = WatchingController(store, self.imports, self.status, tasks)
+        self.watching = WatchingController(store, window, self.imports, self.status, tasks)
         self.source_places = SourcePlacesController(
             store, window, self.dialogs, self.imports, self.watching, tasks
         )

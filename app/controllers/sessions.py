@@ -76,7 +76,7 @@ class SessionsController(QObject):
         self._model.replace(
             page.sessions, complete=page.next is None, by_start=self._sort == "started"
         )
-        if self.browsing:
+        if self.browsing and not self._window.on_sources():
             self._show_path()
 
     def _on_more_wanted(self) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from contextlib import aclosing
 
 from PySide6.QtCore import QObject, Signal
@@ -10,13 +11,16 @@ from app import formatting
 from app.controllers.imports import ImportController
 from app.controllers.status import StatusController
 from app.tasks import TaskScope
+from app.views.main_window import MainWindow
 from core.errors import CoreError
 from core.history import watched
 from core.source_types import Noticed, WatchState
 from core.sources import watching
 from core.store.store import Store
+from core.types import Progress
 
 _AGAIN_S = 30.0
+_LONG_S = 1.0  # a reading that takes longer is shown
 _log = logging.getLogger(__name__)
 
 
@@ -34,14 +38,16 @@ class WatchingController(QObject):
     def __init__(
         self,
         store: Store,
+        window: MainWindow,
         imports: ImportController,
         status: StatusController,
         tasks: TaskScope,
     ) -> None:
-        super().__init__(imports)
-        self._store, self._imports = store, imports
+        super().__init__(window)
+        self._store, self._window, self._imports = store, window, imports
         self._status, self._tasks = status, tasks
         self._wake = asyncio.Event()
+        self._since: float | None = None
         self.state = WatchState()
         imports.finished.connect(self._wake.set)
         imports.place_imported.connect(self._on_place_imported)
@@ -58,7 +64,11 @@ class WatchingController(QObject):
     async def _run(self) -> None:
         while True:
             told = watching.watch(
-                self._store, "window", self._wake, lambda: not self._imports.running
+                self._store,
+                "window",
+                self._wake,
+                lambda: not self._imports.running,
+                self._on_progress,
             )
             try:
                 async with aclosing(told) as found:
@@ -74,8 +84,29 @@ class WatchingController(QObject):
             self.state = told
             self._status.show_watching(self.words())
             self.changed.emit()
-        elif told.trouble or (told.report is not None and told.report.files):
+            return
+        self._end_progress()
+        if told.trouble or (told.report is not None and told.report.files):
             self.noticed.emit(told)
+
+    def _on_progress(self, now: Progress) -> None:
+        """Show at the foot of the window how far a reading is that takes long."""
+        at = time.monotonic()
+        if self._since is None:
+            self._since = at
+        took_s = at - self._since
+        if took_s < _LONG_S or self._imports.running:
+            return
+        fraction = min(1.0, now.done / now.total) if now.total else 0.0
+        left = formatting.remaining(took_s * (1 - fraction) / fraction) if fraction else ""
+        name, percent = self.tr("Reading what is new"), formatting.percent(fraction)
+        self._window.status_bar.show_job(name, fraction, percent, left)
+
+    def _end_progress(self) -> None:
+        was_long = self._since is not None and time.monotonic() - self._since >= _LONG_S
+        self._since = None
+        if was_long and not self._imports.running:
+            self._window.status_bar.hide_job()
 
     def words(self) -> str:
         """Return what the foot of the window says: how many places are watched, '' for none."""
