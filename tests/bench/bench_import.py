@@ -24,6 +24,7 @@ from tests.bench.measuring import Row, library, peak_mb, tell
 # here is as many times the bare load of the same run, and half as much again.
 IMPORT_BUDGET_S, BARE_S = 12.0, 8.5
 SLACK = 1.5
+RATE_MB_S = 10.0
 REIMPORT_BUDGET_S = 0.3  # of 1,000 files
 MEMORY_BUDGET_MB = 300
 INDEX_BUDGET = {"messages_fts": 0.75, "messages_fts_cjk": 1.2, "messages_fts_trigram": 1.2}
@@ -88,6 +89,8 @@ def measured(corpus: Path, folder: Path) -> Iterator[Row]:
         f"≤ {allowed:.2f} ×",
         times["all"] <= allowed * bare_s,
     )
+    rate = size / 1e6 / times["all"]
+    yield Row("  end to end, with indexes", f"{rate:.1f} MB/s", f"goal {RATE_MB_S:.0f} MB/s")
     yield Row("  of it until all is stored", f"{times['stored']:.1f} s")
     yield Row("  searchable from", f"{times['first']:.2f} s", "the first batch")
     yield Row("  longest step", f"{times['longest'] * 1000:.0f} ms parsing and writing")

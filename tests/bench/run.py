@@ -21,8 +21,8 @@ from tests.bench.measuring import ROOT, Row
 BENCHES = {
     name: f"tests.bench.bench_{name}"
     for name in (
-        *("import", "follow", "search", "recall", "window", "limits", "backfill", "upkeep"),
-        "sizes",
+        *("import", "follow", "large", "search", "recall", "window", "limits", "backfill"),
+        *("upkeep", "sizes"),
         "peers",
     )
 }
