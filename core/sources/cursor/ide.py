@@ -151,10 +151,10 @@ class _Database:
             merged = {"type": header.get("type"), **bubble.value}
             for record in message_of(merged, bubble_id, name, uids, is_delegated=is_asked):
                 if isinstance(record, MessageRecord):
-                    record = _placed(record, number * _STEP)
+                    record = _placed(record, number * _STEP, session)
                     told = _with_more(told, record, bubble.value)
                 yield record
-        yield from self._taken_back(name, listed, uids, len(headers))
+        yield from self._taken_back(session, listed, uids, len(headers))
         if told is not session:
             yield told
 
@@ -175,8 +175,11 @@ class _Database:
             return Found(inline[bubble_id])
         return found
 
-    def _taken_back(self, name: str, listed: set[str], uids: Uids, number: int) -> Iterator[Record]:
+    def _taken_back(
+        self, session: SessionRecord, listed: set[str], uids: Uids, number: int
+    ) -> Iterator[Record]:
         """Yield the bubbles that no list names, behind those that one does."""
+        name = session.native_id
         prefix = f"bubbleId:{name}:"
         for key in list(self._disk.below(prefix)):
             bubble_id = key.removeprefix(prefix)
@@ -189,7 +192,7 @@ class _Database:
             number += 1
             for record in message_of(found.value, bubble_id, name, uids):
                 if isinstance(record, MessageRecord):
-                    yield _placed(record, number * _STEP, MessageState.REWOUND)
+                    yield _placed(record, number * _STEP, session, MessageState.REWOUND)
                 else:
                     yield record
 
@@ -236,7 +239,7 @@ class _Database:
         for number, bubble in enumerate(map(mapping, items(value.get("bubbles"))), 1):
             for record in panel_message(bubble, name, uids, at):
                 if isinstance(record, MessageRecord):
-                    record = _placed(record, number * _STEP)
+                    record = _placed(record, number * _STEP, session)
                     told = _with_more(told, record, {})
                 yield record
         if told is not session:
@@ -244,8 +247,15 @@ class _Database:
 
 
 def _placed(
-    record: MessageRecord, position: int, state: MessageState | None = None
+    record: MessageRecord,
+    position: int,
+    session: SessionRecord,
+    state: MessageState | None = None,
 ) -> MessageRecord:
+    """Return the message at its place; one without a time of its own has its session's."""
+    if record.created_at_ms is None and session.started_at_ms is not None:
+        at = session.started_at_ms
+        record = replace(record, created_at_ms=at, time_quality=TimeQuality.SESSION)
     return replace(record, position=position, state=state or record.state)
 
 

@@ -236,6 +236,14 @@ def test_a_bubble_carries_call_result_reasoning_pictures_and_time(tmp_path):
     assert message.state == MessageState.ACTIVE
 
 
+def test_bubbles_without_a_time_have_that_of_their_session():
+    reading = read(OURS / "synthetic/User/globalStorage/state.vscdb")
+    told = {m.content: (m.created_at_ms, m.time_quality) for m in reading.messages}
+    assert told["inline answer"] == (1_700_000_000_000, TimeQuality.SESSION)
+    assert told["Why is this stale?"] == (1_784_278_801_000, TimeQuality.EXACT)
+    assert told["2023 chat panel"] == (1_690_000_000_000, TimeQuality.SESSION)
+
+
 def test_a_session_is_told_by_its_record_and_its_messages(tmp_path):
     editor = Editor(tmp_path)
     editor.talk(said("a", "fix the\ncache", workspaceProjectDir="/w/api"), isArchived=True,
