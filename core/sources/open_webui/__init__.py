@@ -8,13 +8,14 @@ one and is left out while that one is there.
 Memory: one chat, and about 100 bytes for each row of `chat_message`.
 """
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Set
 from pathlib import Path, PurePath
 
 import apsw
 
 from core.errors import SourceError
-from core.sources import exported
+from core.sources import downloads, exported
 from core.sources import found as places
 from core.sources.foreign_sqlite import glimpsed_columns, is_sqlite, snapshot
 from core.sources.open_webui import chat
@@ -29,6 +30,7 @@ SUFFIXES = frozenset({".db", ".json"})
 CHOOSES = "file"
 
 DATABASE = "webui.db"
+_EXPORT = re.compile(r"(all-|archived-)?chats?-export-.*\.json")
 _SIGNATURE = {"id", "user_id", "title", "chat"}
 _PACKAGES = (
     ".local/lib/python3*/site-packages",
@@ -77,7 +79,7 @@ def is_home(folder: Path) -> bool:
 
 
 def found(env: Mapping[str, str], home: Path) -> Iterator[FoundSource]:
-    """Yield the databases of this person, wherever the program was installed."""
+    """Yield the person's databases, wherever the program was installed, and exports of it."""
     folders = [Path(env["DATA_DIR"])] if env.get("DATA_DIR") else []
     folders += [home / ".open-webui", home / "open-webui/backend/data"]
     for pattern in _PACKAGES:
@@ -86,6 +88,14 @@ def found(env: Mapping[str, str], home: Path) -> Iterator[FoundSource]:
         if is_home(folder):
             size = places.size_of(*stat_paths(folder / DATABASE))
             yield places.found(KIND, folder / DATABASE, "Open WebUI", size=size)
+    for path in downloads.exports(home, _may_be_ours, recognises):
+        name = f"Open WebUI export {path.stem}"
+        yield places.found(KIND, path, name, size=downloads.size(path))
+
+
+def _may_be_ours(names: Set[str]) -> bool:
+    """Whether one of the names is such as the program gives its exports."""
+    return any(_EXPORT.fullmatch(name) for name in names)
 
 
 def stat_paths(path: Path) -> tuple[Path, ...]:

@@ -544,6 +544,16 @@ def test_databases_are_found_where_the_program_keeps_them(tmp_path):
     assert list(open_webui.found({"DATA_DIR": str(elsewhere)}, tmp_path)) == [
         FoundSource("open-webui", str(path), "Open WebUI", None, size, True) for path in paths
     ]
+    downloads = tmp_path / "Downloads"
+    downloads.mkdir()
+    for name in ("chat-export-1750000000.json", "all-chats-export-1750000000.json", "x.json"):
+        shutil.copy(EXPORT, downloads / name)
+    (downloads / "chat-export-2.json").write_text("[]")
+    exports = [p for p in open_webui.found({}, tmp_path) if "Downloads" in p.path]
+    assert [p.name for p in exports] == [
+        "Open WebUI export all-chats-export-1750000000",
+        "Open WebUI export chat-export-1750000000",
+    ]
     (unit,) = make_plan([package], None, {}).units
     assert unit.path == package / "webui.db"
 
