@@ -105,10 +105,12 @@ def test_entries_that_all_say_they_have_no_parent_are_one_line(transcript):
     assert states(path) == [("one", ON), ("two", ON)]
 
 
-@pytest.mark.parametrize("parent", ["nowhere", "b", "a", 7, ["a"], "call"])
+@pytest.mark.parametrize("parent", ["nowhere", "c", "s-1", 7, ["a"]])
 def test_a_parent_that_is_not_there_is_the_line_before(transcript, parent):
-    path = transcript(said("a", None, 1, "one"), said("b", parent, 2, "two"))
-    assert states(path) == [("one", ON), ("two", ON)]
+    path = transcript(
+        said("a", None, 1, "one"), said("b", "a", 2, "two"), said("c", parent, 3, "three")
+    )
+    assert states(path) == [("one", ON), ("two", ON), ("three", ON)]
 
 
 def test_versions_without_ids_are_one_line(transcript):
@@ -376,11 +378,13 @@ NO_PARENTS = [said(f"x{n}", None, n, f"line {n}") for n in range(1, 4)]
     ("lines", "alone"),
     [
         (PIECES, 6),
+        (PIECES[:8], 4),
+        (PIECES[:11], 4),
         (NO_IDS, 5),
         (NO_PARENTS, 3),
         ([*NO_PARENTS, said("y", "x1", 4, "links now")], 3),
     ],
-    ids=["tree", "no ids", "no parents", "links later"],
+    ids=["tree", "another branch", "another root", "no ids", "no parents", "links later"],
 )
 def test_a_transcript_read_as_it_grows_ends_as_one_read_whole(
     tmp_path, transcript, monkeypatch, lines, alone
