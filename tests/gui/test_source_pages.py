@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
@@ -15,7 +14,6 @@ from app.views.source_delegate import SourceDelegate
 from app.views.source_menu import SourceMenu
 from core.history import watched
 from core.source_types import KnownSource, WatchedPlace
-from core.sources import notifier
 from core.types import FoundSource
 from tests import demo_home
 from tests.gui.conftest import search, until
@@ -54,13 +52,38 @@ async def show(program) -> None:
     await until(lambda: not program.tasks.running("source-places"))
 
 
-def test_homes_are_watched_after_their_import_and_exports_are_not(run, imported_home):
-    program = imported_home
-    run(show(program))
-    kinds = {each.found.kind: each.watch for each in program.window.models.sources.rows()}
-    assert kinds == {"hermes": "on", "claude-code": "on", "codex": "on", "chatgpt": ""}
-    assert "watching 3 sources" in facts(program)
-    assert row(program, "chatgpt").read_at_ms is not None
+def test_homes_are_watched_after_their_import_and_paused_and_let_be_from_their_rows(
+    run, imported_home, qtbot
+):
+    program, view = imported_home, imported_home.window.first_run
+
+    async def work():
+        await show(program)
+        kinds = {each.found.kind: each.watch for each in program.window.models.sources.rows()}
+        assert kinds == {"hermes": "on", "claude-code": "on", "codex": "on", "chatgpt": ""}
+        assert "watching 3 sources" in facts(program)
+        await until(lambda: row(program, "chatgpt").read_at_ms is not None)
+        path = row(program, "codex").found.path
+        view.pause_asked.emit(path)
+        await until(lambda: row(program, "codex").watch == "paused")
+        await until(lambda: "watching 2 sources" in facts(program))
+        view.resume_asked.emit(path)
+        await until(lambda: row(program, "codex").watch == "on")
+        view.unwatch_asked.emit(path)
+        await until(lambda: row(program, "codex").watch == "")
+        view.watch_asked.emit(path)
+        await until(lambda: row(program, "codex").watch == "on")
+
+    run(work())
+    asked: list[int] = []
+    view.list.menu_asked.disconnect()
+    view.list.menu_asked.connect(lambda n, _at: asked.append(n))
+    rect = view.list.visualRect(view.list.model().index(1, 0))
+    before = program.window.models.sources.rows()[1].chosen
+    at = QPointF(rect.right() - 12, rect.center().y()).toPoint()
+    qtbot.mouseClick(view.list.viewport(), Qt.MouseButton.LeftButton, pos=at)
+    assert asked == [1]
+    assert program.window.models.sources.rows()[1].chosen == before
 
 
 def test_nothing_is_watched_where_the_box_is_not_ticked(run, program, home):
@@ -106,25 +129,6 @@ def test_an_append_shows_up_in_the_list_and_the_search_and_nothing_else_moves(
         await until(lambda: not program.tasks.running("sessions"))
         now = model.session(program.window.sessions_view.currentIndex().row()).id
         assert now == chosen
-
-    run(work())
-
-
-def test_a_place_is_paused_resumed_and_let_be_from_its_row(run, imported_home):
-    program, view = imported_home, imported_home.window.first_run
-
-    async def work():
-        await show(program)
-        path = row(program, "codex").found.path
-        view.pause_asked.emit(path)
-        await until(lambda: row(program, "codex").watch == "paused")
-        await until(lambda: "watching 2 sources" in facts(program))
-        view.resume_asked.emit(path)
-        await until(lambda: row(program, "codex").watch == "on")
-        view.unwatch_asked.emit(path)
-        await until(lambda: row(program, "codex").watch == "")
-        view.watch_asked.emit(path)
-        await until(lambda: row(program, "codex").watch == "on")
 
     run(work())
 
@@ -292,33 +296,3 @@ def test_the_card_of_maintenance_says_how_each_is_watched():
     paused = WatchedPlace("/x", "codex", 1, paused=True)
     assert how_watched(KnownSource(**base, watch=paused)) == "paused"
     assert how_watched(KnownSource(**(base | {"is_removed": True}))) == "removed"
-
-
-def test_a_click_on_the_dots_asks_for_the_menu_and_leaves_the_box(run, imported_home, qtbot):
-    program, view = imported_home, imported_home.window.first_run
-    run(show(program))
-    asked: list[int] = []
-    view.list.menu_asked.disconnect()
-    view.list.menu_asked.connect(lambda n, _at: asked.append(n))
-    rect = view.list.visualRect(view.list.model().index(1, 0))
-    before = program.window.models.sources.rows()[1].chosen
-    at = QPointF(rect.right() - 12, rect.center().y()).toPoint()
-    qtbot.mouseClick(view.list.viewport(), Qt.MouseButton.LeftButton, pos=at)
-    assert asked == [1]
-    assert program.window.models.sources.rows()[1].chosen == before
-
-
-def test_where_it_is_looked_instead_the_row_says_so(run, program, home, monkeypatch):
-    monkeypatch.setattr(notifier, "_mounted", lambda _path: "nfs4")
-    demo_home.build(home)
-
-    async def work():
-        await program.start()
-        await program.store.write(watched.watch, str(home / ".codex"), "codex")
-        program.watching.look_again()
-        await until(lambda: program.watching.state.watching == 1)
-        await show(program)
-
-    run(work())
-    assert "nfs4" in row(program, "codex").watch_note
-    assert Path(row(program, "codex").found.path) == home / ".codex"
