@@ -208,7 +208,7 @@ def _arguments(item: Json, specific: Json, details: object) -> str:
 def _status(item: Json, specific: Json) -> ToolStatus:
     confirmed = item.get("isConfirmed")
     kind = confirmed.get("type") if isinstance(confirmed, dict) else confirmed
-    if kind is False or (kind == _DENIED and kind is not None):
+    if isinstance(kind, int) and kind == _DENIED:  # as False is, of older versions
         return ToolStatus.FAILED
     details = item.get("resultDetails")
     ended = specific.get("terminalCommandState")

@@ -348,6 +348,28 @@ def test_what_was_rewound_or_dropped_at_the_source_is_whole_in_the_store(tmp_pat
     db.close()
 
 
+def test_a_session_that_goes_on_in_the_new_format_is_no_second_one(program, tmp_path):
+    chats = program / ".gemini/tmp/tern/chats"
+    (chats / "session-1-s1.jsonl").unlink()
+    db = open_store(tmp_path / "store/state.db", None)
+
+    def imported():
+        for _ in ingest.run_sync(db, ingest.Import([program / ".gemini"])):
+            pass
+        sql = (
+            "SELECT m.content FROM message_placements AS p JOIN messages AS m ON"
+            " m.id = p.message_id JOIN sessions AS s ON s.id = p.session_id"
+            " WHERE s.native_id = 's1' ORDER BY p.seq"
+        )
+        return db.execute(sql).fetchall()
+
+    assert imported() == [("ask tern",)]
+    write(chats / "session-1-s1.jsonl", HEAD, ASK, GOOD)
+    assert imported() == [("ask tern",), ("good petrel",)]
+    assert db.execute("SELECT count(*) FROM sessions").get == 3
+    db.close()
+
+
 # Hostile values
 
 odd = st.recursive(
