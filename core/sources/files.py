@@ -2,9 +2,12 @@
 
 import codecs
 import contextlib
+import gzip
 import hashlib
 import os
 import stat
+import sys
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,8 +16,16 @@ from typing import BinaryIO, cast
 from core.errors import SourceError
 from core.sources.lines import Readable
 
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
 HEAD_BYTES = 4096
 TAIL_BYTES = 256
+PACKED = frozenset({".gz", ".zst"})
+PLAIN_BYTES = 8 << 30
+"""No session is that long: a small file that unpacks to more is none."""
 
 # Files that hold keys to accounts. They are never opened, whoever names them.
 CREDENTIAL_NAMES = frozenset(
@@ -99,6 +110,55 @@ def opened(path: Path) -> Iterator[BinaryIO]:
             yield cast("BinaryIO", stream)
     except OSError as error:
         raise SourceError(_words(path, error), path=str(path)) from error
+
+
+def is_packed(path: Path) -> bool:
+    """Tell by its name whether a file is compressed, by gzip or Zstandard."""
+    return path.suffix in PACKED
+
+
+def plain_name(path: Path) -> Path:
+    """Return the path that a compressed file would have if it were not."""
+    return path.with_suffix("") if is_packed(path) else path
+
+
+@contextlib.contextmanager
+def unpacked(path: Path) -> Iterator[BinaryIO]:
+    """Open a regular file as `opened` does, and read it as if it were not compressed.
+
+    Raises:
+        SourceError: also where it is damaged, ends early or grows beyond 8 GiB.
+    """
+    with opened(path) as stream:
+        if not is_packed(path):
+            yield stream
+            return
+        try:
+            with _unpacking(path, stream) as plain:
+                yield cast("BinaryIO", _Bounded(plain))
+        except (EOFError, zlib.error, zstd.ZstdError) as error:
+            raise SourceError(f"{path} is a damaged archive: {error}", path=str(path)) from error
+
+
+def _unpacking(path: Path, stream: BinaryIO) -> "gzip.GzipFile | zstd.ZstdFile":
+    if path.suffix == ".gz":
+        return gzip.GzipFile(fileobj=stream, mode="rb")
+    return zstd.ZstdFile(stream, "r")
+
+
+class _Bounded:
+    """An unpacked stream that ends with an `EOFError` after `PLAIN_BYTES`."""
+
+    def __init__(self, stream: "gzip.GzipFile | zstd.ZstdFile") -> None:
+        self._stream = stream
+        self.seek, self.tell, self.fileno = stream.seek, stream.tell, stream.fileno
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Return up to `size` bytes."""
+        found = self._stream.read(size)
+        if self._stream.tell() > PLAIN_BYTES:
+            raise EOFError(f"it unpacks to more than {PLAIN_BYTES >> 30} GiB")
+        return found
 
 
 def stamp_of(stream: BinaryIO) -> FileStamp:

@@ -39,7 +39,7 @@ READER_VERSION = 1
 REWRITES = True
 """A message is written line by line while it streams, so an early reading sees a part of it."""
 
-SUFFIXES = frozenset({".jsonl"})
+SUFFIXES = frozenset({".jsonl", *disk.PACKED})
 CHOOSES = "file"
 COPIES_SILENTLY = True
 
@@ -70,9 +70,9 @@ def identity(path: Path) -> SourceIdentity:
 
 def recognises(path: Path) -> bool:
     """Whether one of the first objects of the file is a line of a transcript."""
-    if path.suffix != ".jsonl" or path.name in _OTHER_FILES:
+    if not _may_be_ours(path):
         return False
-    with disk.opened(path) as stream:
+    with disk.unpacked(path) as stream:
         found = objects(disk.as_utf8(stream), is_line, limit=_SNIFFED_BYTES)
         for line in itertools.islice(found, _SNIFFED_OBJECTS):
             if not isinstance(line, JsonObject):
@@ -119,8 +119,14 @@ def files(path: Path) -> Iterator[Path]:
     for folder, folders, names in os.walk(root):
         folders.sort()
         for name in sorted(names):
-            if name.endswith(".jsonl") and name not in _OTHER_FILES:
+            if _may_be_ours(Path(name)):
                 yield Path(folder, name)
+
+
+def _may_be_ours(path: Path) -> bool:
+    """Whether a file is named as a transcript is, compressed or not."""
+    plain = disk.plain_name(path)
+    return plain.suffix == ".jsonl" and plain.name not in _OTHER_FILES
 
 
 def is_home(folder: Path) -> bool:
@@ -168,8 +174,8 @@ def read_named(path: Path, name: Path) -> Iterator[Record]:
     Raises:
         SourceError: the file cannot be read, or was rewritten meanwhile.
     """
-    with disk.opened(path) as stream:
-        outline, mark = Outline(name.stem), Mark()
+    with disk.unpacked(path) as stream:
+        outline, mark = Outline(disk.plain_name(name).stem), Mark()
         total, told = disk.stamp_of(stream).size, 0
         kept: list[JsonObject] | None = [] if total <= _KEPT_BYTES else None
         text, last = disk.as_utf8(stream), None
@@ -192,7 +198,8 @@ def read_named(path: Path, name: Path) -> Iterator[Record]:
         transcript = Transcript(outline, Messages(str(path), outline), mark)
         yield from _with_sessions(path, transcript, transcript.messages.read(lines, total))
         yield ReadTo(min(mark.offset, total), total)
-        if text is stream and (last is None or last.terminated):
+        is_plain = text is stream and not disk.is_packed(path)
+        if is_plain and (last is None or last.terminated):
             yield from transcript.state()
 
 

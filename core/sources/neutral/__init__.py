@@ -50,7 +50,7 @@ READER_VERSION = 1
 REWRITES = True
 """A later line of the same id corrects the earlier one, which stays as a revision."""
 
-SUFFIXES = frozenset({".jsonl", ".ndjson"})
+SUFFIXES = frozenset({".jsonl", ".ndjson", *disk.PACKED})
 CHOOSES = "file"
 
 _ORIGINS = {
@@ -70,7 +70,7 @@ def identity(path: Path) -> SourceIdentity:
     A file may hold records of several; `read` tells where another begins.
     """
     if path.is_file():
-        with disk.opened(path) as stream:
+        with disk.unpacked(path) as stream:
             for line in itertools.islice(
                 objects(disk.as_utf8(stream), is_record), _SNIFFED_OBJECTS
             ):
@@ -81,9 +81,9 @@ def identity(path: Path) -> SourceIdentity:
 
 def recognises(path: Path) -> bool:
     """Whether the file's first object is a record of this format."""
-    if path.suffix not in (".jsonl", ".ndjson"):
+    if disk.plain_name(path).suffix not in (".jsonl", ".ndjson"):
         return False
-    with disk.opened(path) as stream:
+    with disk.unpacked(path) as stream:
         for line in itertools.islice(objects(disk.as_utf8(stream), is_record), _SNIFFED_OBJECTS):
             if isinstance(line, JsonObject):
                 return is_record(line.value)
@@ -100,8 +100,8 @@ def files(path: Path) -> Iterator[Path]:
     if not path.is_dir():
         yield path
         return
-    for found in sorted(path.rglob("*.jsonl")):
-        if found.is_file():
+    for found in sorted(path.rglob("*.jsonl*")):
+        if disk.plain_name(found).suffix == ".jsonl" and found.is_file():
             yield found
 
 
@@ -124,7 +124,7 @@ def read(path: Path) -> Iterator[Record]:
     Raises:
         SourceError: the file cannot be read.
     """
-    with disk.opened(path) as stream:
+    with disk.unpacked(path) as stream:
         total, text = disk.stamp_of(stream).size, disk.as_utf8(stream)
         reading, reached, told = _Reading(), 0, 0
         is_ended = True
@@ -140,7 +140,7 @@ def read(path: Path) -> Iterator[Record]:
                 yield ReadTo(min(reached, total), total)
         yield from reading.undated(disk.stamp_of(stream))
         yield ReadTo(min(reached, total), total)
-        if is_ended and text is stream:
+        if is_ended and text is stream and not disk.is_packed(path):
             yield ReaderState(reading, reading.bytes)
 
 

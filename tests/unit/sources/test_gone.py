@@ -1,16 +1,25 @@
 """What a source no longer has is marked and never deleted; there again, it is unmarked."""
 
+import gzip
 import json
 import shutil
+import sys
 import zipfile
 
 import pytest
 
 from core.history.messages import messages_page
-from core.sources import ingest, neutral
+from core.sources import files, ingest, neutral
 from core.sources.following import Followed
 from core.sources.records import SessionRecord
 from core.store.connection import open_store
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+PACK = {".gz": gzip.compress, ".zst": zstd.compress}
 
 
 @pytest.fixture
@@ -233,3 +242,51 @@ def _deleting(records, deleted):
         if isinstance(record, SessionRecord) and record.native_id in deleted:
             record = SessionRecord(record.native_id, deleted_at_source=True)
         yield record
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".zst"])
+@pytest.mark.parametrize("stays", [True, False])
+def test_a_file_that_is_compressed_is_the_same_history(db, tmp_path, suffix, stays):
+    transcript = [
+        {"type": "user", "uuid": f"u{n}", "sessionId": "s", "message": {"content": f"said {n}"}}
+        for n in range(3)
+    ]
+    write(tmp_path / "p" / "talk.jsonl", *transcript)
+    write(tmp_path / "p" / "plain.jsonl", line("1", "one"))
+    run(db, tmp_path / "p")
+    before = db.execute("SELECT uid, content FROM messages ORDER BY id").fetchall()
+    for name in ("talk.jsonl", "plain.jsonl"):
+        path = tmp_path / "p" / name
+        packed = path.with_name(name + suffix)
+        packed.write_bytes(PACK[suffix](path.read_bytes()))
+        if not stays:
+            path.unlink()
+    report = run(db, tmp_path / "p")
+    assert (report.new, report.changed, report.failed) == (0, 0, 0)
+    assert len([file for file in report.files if file.outcome == "new"]) == 2
+    assert db.execute("SELECT uid, content FROM messages ORDER BY id").fetchall() == before
+    assert gone(db) == gone_uids(db) == []
+    assert db.execute("SELECT count(*) FROM sessions").get == 2
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".zst"])
+def test_a_damaged_archive_is_refused_in_words_and_gives_what_it_can(db, tmp_path, suffix):
+    rows = "".join(json.dumps(line(str(n), f"{n} " * 5000)) + "\n" for n in range(200)).encode()
+    packed = PACK[suffix](rows)
+    path = tmp_path / f"a.jsonl{suffix}"
+    path.write_bytes(packed[: len(packed) - 40])
+    (file,) = run(db, path).files
+    assert file.outcome == "failed"
+    assert "a damaged archive" in file.reason
+    path.write_bytes(b"\x1f\x8b" + b"no archive at all" * 9)
+    (file,) = run(db, path).files
+    assert file.outcome == "failed"
+
+
+def test_a_small_file_that_unpacks_to_very_much_is_no_history(db, tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "PLAIN_BYTES", 1 << 20)
+    path = tmp_path / "a.jsonl.gz"
+    path.write_bytes(gzip.compress(json.dumps(line("1", "x" * (4 << 20))).encode()))
+    (file,) = run(db, path).files
+    assert file.outcome == "failed"
+    assert "unpacks to more" in file.reason
