@@ -6,6 +6,7 @@ ordered by them alone. The rows are surveyed once into temporary tables beside t
 """
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 
 import apsw
 
@@ -23,6 +24,7 @@ _SESSION = (
 )  # fmt: skip
 _EVENTS = {"agent-switched", "model-switched"}
 _PROGRESS_ROWS = 500
+_SURVEYED_ROWS = 5000
 
 _SCHEMA = """
 CREATE TEMP TABLE said(
@@ -51,14 +53,7 @@ class Database:
         self._messages = Table(db, "message")
         self._parts = Table(db, "part")
         self._gaps: list[BadSourceRecord] = []
-        db.execute(_SCHEMA)
-        told = self._survey(self._messages, "session_id")
-        db.executemany("INSERT INTO temp.said VALUES(?,?,?,?,?)", told)
-        told = self._survey(self._parts, "message_id")
-        db.executemany("INSERT INTO temp.pieces VALUES(?,?,?,?,?)", told)
-        db.execute(_INDEXES)
-        self._total = int(db.execute("SELECT count(*) FROM temp.said").get)
-        self._done = 0
+        self._total = self._done = 0
 
     def _survey(self, table: Table, owner: str) -> Iterator[tuple[int, str, int | None, int, str]]:
         """Yield (row, whose it is, its time or None, its row where it has no time, its id)."""
@@ -73,8 +68,23 @@ class Database:
             at = sort_key(time)
             yield row.rowid, whose, at, row.rowid if at is None else 0, _key(own) or ""
 
+    def _surveyed(self) -> Iterator[ReadTo]:
+        """Fill the temporary tables; whoever waits may look in between."""
+        self._db.execute(_SCHEMA)
+        for table, owner, into in (
+            (self._messages, "session_id", "said"),
+            (self._parts, "message_id", "pieces"),
+        ):
+            rows = self._survey(table, owner)
+            while chunk := list(islice(rows, _SURVEYED_ROWS)):
+                self._db.executemany(f"INSERT INTO temp.{into} VALUES(?,?,?,?,?)", chunk)
+                yield ReadTo(0)
+        self._db.execute(_INDEXES)
+        self._total = int(self._db.execute("SELECT count(*) FROM temp.said").get)
+
     def records(self) -> Iterator[Record]:
         """Yield everything: the sessions in the order of their times, each with its messages."""
+        yield from self._surveyed()
         yield from self._gaps
         known: set[str] = set()
         for name, fields in self._sessions():

@@ -1,9 +1,11 @@
 """OpenCode's databases and old files, against what was read from them by eye."""
 
 import contextlib
+import itertools
 import json
 import os
 import shutil
+import tracemalloc
 from pathlib import Path
 
 import apsw
@@ -14,7 +16,7 @@ from hypothesis import strategies as st
 from core.errors import SourceError
 from core.sources import detect, ingest, opencode
 from core.sources.ingest_plan import make_plan
-from core.sources.records import MessageRecord, SessionRecord
+from core.sources.records import MessageRecord, ReadTo, SessionRecord
 from core.store.connection import open_store
 from core.types import (
     MessageState,
@@ -27,7 +29,7 @@ from core.types import (
 )
 from tests.unit.sources import expected
 from tests.unit.sources.expected import SAMPLES
-from tests.unit.sources.opencode_home import TIME, Home, Reading, write
+from tests.unit.sources.opencode_home import SCHEMA, TIME, Home, Reading, write
 
 OURS = SAMPLES / "others" / "opencode"
 
@@ -326,6 +328,42 @@ def test_a_database_being_written_to_is_read_to_its_last_commit(home):
     assert home.read().texts() == ["in the log"]
     assert opencode.stat_paths(home.path)[1].stat().st_size > 0
     writer.close()
+
+
+def big(home, sessions, messages, parts, said):
+    """A database of many rows, each part with a result of so many characters."""
+    with contextlib.closing(apsw.Connection(str(home.path))) as db:
+        db.execute("PRAGMA synchronous=OFF; PRAGMA journal_mode=OFF").fetchall()
+        db.execute(SCHEMA)
+        part = json.dumps(tool(status="completed", output="x" * said))
+        ids = [f"{s:04}{m:04}" for s in range(sessions) for m in range(messages)]
+        db.execute("BEGIN")
+        for s in range(sessions):
+            db.execute("INSERT INTO session(id, time_created) VALUES(?, ?)", (f"{s:04}", TIME))
+        role = '{"role":"assistant"}'
+        rows = ((i, i[:4], TIME + int(i[4:]), role) for i in ids)
+        db.executemany("INSERT INTO message VALUES(?,?,?,0,?)", rows)
+        pieces = ((f"{i}{n}", i, i[:4], TIME, part) for i in ids for n in range(parts))
+        db.executemany("INSERT INTO part VALUES(?,?,?,?,0,?)", pieces)
+        db.execute("COMMIT")
+
+
+@pytest.mark.long
+def test_memory_stays_that_of_one_message_however_large_the_database_is(home):
+    big(home, sessions=100, messages=100, parts=5, said=2000)
+    tracemalloc.start()
+    count = sum(isinstance(record, MessageRecord) for record in opencode.read(home.path))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert count == 10_000
+    assert home.path.stat().st_size > 100 << 20
+    assert peak < 8 << 20
+
+
+def test_a_long_survey_lets_whoever_waits_look_in_between(home):
+    big(home, sessions=2, messages=10, parts=300, said=1)
+    told = list(itertools.takewhile(lambda r: isinstance(r, ReadTo), opencode.read(home.path)))
+    assert len(told) == 3  # the messages, and 6,000 parts in two steps
 
 
 # Old files
