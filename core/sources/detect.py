@@ -96,13 +96,13 @@ _MODULES = (
     pi,
     picobot,
     moviepilot,
-    opencode,
     gemini_cli,
     qwen_code,
-    aider,
+    opencode,
     goose,
-    vscode_chat,
     cursor,
+    aider,
+    vscode_chat,
     neutral,
 )
 READERS: Mapping[str, Reader] = {reader.KIND: reader for reader in map(_reader, _MODULES)}
