@@ -79,6 +79,7 @@ def message_document(message: Message) -> Document:
         "tool_name": message.tool_name,
         "tool_status": message.tool_status.value if message.tool_status else None,
         "media_refs": list(message.media_refs),
+        "gone_at_source": message.gone,
     }
 
 
@@ -108,7 +109,10 @@ def recalled_message(message: Message) -> Document:
 _ALWAYS_SAID = (
     "message", "number", "role", "created_at_ms", "content", "content_length", "truncated",
 )  # fmt: skip
-_SAID_IF_ANY = ("next_offset", "tool_name", "tool_status", "tool_calls", "reasoning", "media_refs")
+_SAID_IF_ANY = (
+    *("next_offset", "tool_name", "tool_status", "tool_calls", "reasoning", "media_refs"),
+    "gone_at_source",
+)
 
 
 def hit_document(hit: Hit) -> Document:
