@@ -2,7 +2,6 @@
 
 import argparse
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from app.cli import source_actions, watching, words
@@ -191,7 +190,7 @@ def run_watch(args: argparse.Namespace, output: Output) -> int:
     from core.history import watched
 
     with writing(args) as db:
-        paths = watching.add(db, [Path(each).absolute() for each in args.path], args.kind)
+        paths = watching.add(db, [watching.absolute(each) for each in args.path], args.kind)
         return _told(paths, "watched from now on", watched.watcher(db), output)
 
 
@@ -200,7 +199,7 @@ def run_unwatch(args: argparse.Namespace, output: Output) -> int:
     from core.history import watched
     from core.store.connection import written
 
-    paths = [str(Path(each).absolute()) for each in args.path]
+    paths = [str(watching.absolute(each)) for each in args.path]
     with writing(args) as db:
         _require_watched(paths, watched.places(db))
         for path in paths:
@@ -215,7 +214,7 @@ def run_pause(args: argparse.Namespace, output: Output) -> int:
 
     with writing(args) as db:
         every = watched.places(db)
-        paths = [str(Path(each).absolute()) for each in args.path]
+        paths = [str(watching.absolute(each)) for each in args.path]
         _require_watched(paths, every)
         for path in paths or [each.path for each in every]:
             written(db, watched.set_paused, path, paused=args.paused)

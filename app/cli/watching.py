@@ -1,6 +1,7 @@
 """`backscroll import --watch`: read what changes, as it changes, until it is stopped."""
 
 import argparse
+import os
 import signal
 from collections.abc import Iterable
 from contextlib import closing
@@ -28,7 +29,7 @@ def run(args: argparse.Namespace, output: Output) -> int:
     from core.sources import watching
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    named = [Path(path).absolute() for path in args.paths]
+    named = [absolute(each) for each in args.paths]
     with writing(args) as db:
         add(db, named, args.kind)
         if not watched.places(db):
@@ -47,6 +48,11 @@ def run(args: argparse.Namespace, output: Output) -> int:
                     raise
                 output.line(f"The places were added. {error}.")
     return DONE
+
+
+def absolute(path: Path) -> Path:
+    """Return a path as an import names it: links in it stay as they are."""
+    return Path(os.path.abspath(path))  # noqa: PTH100 (would follow links)
 
 
 def add(db: "apsw.Connection", paths: Iterable[Path], kind: str | None) -> tuple[str, ...]:

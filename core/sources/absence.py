@@ -89,7 +89,7 @@ def places_of(stored: Stored, found: Iterable[FoundSource]) -> list[RawPlace]:
     Of what was read before the folders are looked into, for what is new beside it.
     """
     places = [RawPlace(each.path, each.kind) for each in stored.watched]
-    places += [RawPlace(each.path, each.kind) for each in found if Path(each.path).exists()]
+    places += [RawPlace(each.path, each.kind) for each in found if os.path.lexists(each.path)]
     covered = tuple(each.path.rstrip("/\\") + os.sep for each in places)
     alone = (path for path, each in stored.files.items() if each.state != "gone")
     folders = {os.path.dirname(path) for path in alone if not path.startswith(covered)}  # noqa: PTH120 (as stored)

@@ -145,7 +145,7 @@ def _files(place: RawPlace) -> Iterator[Path]:
     """Yield what a reader would read there, and any other file that may be history."""
     path = Path(place.path)
     if not path.is_dir():
-        if path.exists():
+        if os.path.lexists(path):
             yield path
         return
     reader = detect.READERS.get(place.kind) or detect.home_of(path)

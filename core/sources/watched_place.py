@@ -48,7 +48,7 @@ class Following:
     def __init__(self, place: WatchedPlace, own: Path) -> None:
         self.place = place
         self.path = Path(place.path)
-        self.is_folder = self.path.is_dir()
+        self.is_folder = os.path.isdir(place.path)  # noqa: PTH112 (never raises)
         self.cost_s = 0.0
         self.walk_at = 0.0
         self._own = str(own.resolve()) + os.sep
@@ -112,7 +112,7 @@ class Following:
         if not changed:
             return None
         if not self.is_folder:
-            there = self.path.exists()
+            there = os.path.exists(self.path)  # noqa: PTH110 (never raises)
             return Job((self.path,), self.place.kind or None, whole=False) if there else None
         if self._reader is None:
             return self._of_any_kind(changed)
@@ -169,7 +169,7 @@ class Following:
     def _may_be_new(self, path: str) -> bool:
         if Path(path).name in files.CREDENTIAL_NAMES:
             return False
-        return Path(path).suffix in detect.SUFFIXES or Path(path).is_dir()
+        return Path(path).suffix in detect.SUFFIXES or os.path.isdir(path)  # noqa: PTH112
 
     def _list(self, reader: Reader) -> None:
         """Learn which files its reader reads there, and which it reads along with them.
@@ -196,7 +196,8 @@ class Following:
             main = Path(_main(str(path)))
             if NEVER_WALKED & set(path.parts):
                 continue
-            if path.is_dir() or (main.suffix in detect.SUFFIXES and not main.exists()):
+            is_gone = main.suffix in detect.SUFFIXES and not os.path.lexists(main)
+            if is_gone or os.path.isdir(path):  # noqa: PTH112 (never raises)
                 return self._whole()
             if main.suffix in detect.SUFFIXES and main.name not in files.CREDENTIAL_NAMES:
                 reader = _recognised(main)

@@ -94,6 +94,13 @@ class Watching:
             await asyncio.sleep(0.02)
         return time.monotonic() - began
 
+    async def until_state(self, state: str, within_s: float = 5.0) -> None:
+        began = time.monotonic()
+        read = "SELECT state FROM source_files"
+        while await self.store.read(lambda db: db.execute(read).get) != state:
+            assert time.monotonic() - began < within_s, f"told: {self.told}"
+            await asyncio.sleep(0.02)
+
     async def end(self) -> None:
         if self._task is not None:
             self._task.cancel()
@@ -192,8 +199,7 @@ def test_a_renamed_file_is_known_again_and_a_deleted_one_takes_nothing_along(run
         await one.until_stored("after the move")
         assert await one.store.read(texts) == ["what is sown in March?", "after the move"]
         (other / "s1.jsonl").unlink()
-        before = len(one.noticed)
-        await one.until(lambda: len(one.noticed) > before, 4)
+        await one.until_state("gone")
         assert await one.store.read(texts) == ["what is sown in March?", "after the move"]
         assert await one.store.read(sessions) == ["s1"]
 
