@@ -1,11 +1,15 @@
 """The life of a session: each step is in the ledger, is idempotent, and can be taken back."""
 
+import json
+
 import pytest
 
 from core.errors import NotFoundError, RefusedError, SettingError
 from core.history.messages import messages_page
 from core.history.sessions import kept_session, list_sessions
+from core.sources import ingest
 from core.sources.records import SessionRecord
+from core.store import clock
 from core.store.connection import transaction
 from core.types import MessageState, Role, SessionFilter, TitleSource
 from core.upkeep import lifecycle, operations, trash
@@ -135,6 +139,24 @@ def test_archived_sessions_are_not_listed_until_a_younger_message_joins(db):
     assert listed(db) == ["s"]
     with pytest.raises(NotFoundError):
         do(db, lifecycle.undo, done.id)
+
+
+def test_an_archived_session_whose_file_grows_is_listed_again_by_the_import(db, tmp_path):
+    path = tmp_path / "talk.jsonl"
+
+    def grow(uid, at_ms):
+        line = {"session": "grown", "id": uid, "role": "user", "content": uid, "created_at": at_ms}
+        with path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line) + "\n")
+        for _ in ingest.run_sync(db, ingest.Import([path], kind="jsonl")):
+            pass
+
+    grow("first", 1_790_000_000_000)
+    do(db, lifecycle.archive, [row(db, "grown")], True)
+    grow("late, but older", 1_790_000_000_001)
+    assert listed(db) == []
+    grow("younger", clock.now_ms() + 1_000)
+    assert listed(db) == ["grown"]
 
 
 def test_archiving_and_bringing_back_are_undone(db):
