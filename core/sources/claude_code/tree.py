@@ -155,17 +155,18 @@ def _rewound_roots(outline: Outline) -> list[int]:
     a prompt. Results, attachments, events and commands neither open nor decide a branch.
     """
     places = outline.places
-    branches: dict[int, list[int]] = {}
     for index, parent in enumerate(places.parent):
         if decides(places, index):
-            branches.setdefault(parent, []).append(index)
+            if places.child[parent] >= 0:
+                outline.branched.add(parent)
             places.child[parent] = index
-    outline.branched = {parent for parent, children in branches.items() if len(children) > 1}
+    undone = {p for p in outline.branched if places.kind[places.child[p]] == USER}
+    if not undone:
+        return []
     return [
         index
-        for parent in outline.branched
-        if places.kind[places.child[parent]] == USER
-        for index in branches[parent][:-1]
+        for index, parent in enumerate(places.parent)
+        if parent in undone and index != places.child[parent] and decides(places, index)
     ]
 
 
