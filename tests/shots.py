@@ -29,6 +29,7 @@ from tests import (
     shots_plan,
     shots_retention,
     shots_search,
+    shots_sources,
 )
 
 SIZE = (1440, 900)
@@ -196,6 +197,7 @@ async def shoot(app: QApplication, scratch: Path, folder: Path) -> None:
     await shots_lifecycle.take_all(camera)
     await shots_maintenance.take_all(camera)
     await shots_retention.take_all(camera)
+    await shots_sources.take_all(camera, scratch / "home")
     await program.stop()
     print(f"{len(camera.taken)} pictures in {folder}")
 

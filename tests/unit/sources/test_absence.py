@@ -134,6 +134,7 @@ def test_what_was_deleted_for_good_is_said_by_its_name_and_by_its_words(db, plac
     written(db, trash_sessions, [row(db, "gone-0001")], "command")
     for _ in trash.empty(db, "command"):
         pass
+    assert [each.kind for each in absence.in_store(db, "gone-0001").findings] == ["deleted"]
     assert kinds(why(db, "gone-0001", place)) == ["deleted"]
     by_words = why(db, "secret recipe", place)
     assert kinds(by_words) == ["deleted"]

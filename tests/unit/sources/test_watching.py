@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import shutil
 import time
 from contextlib import aclosing
 from pathlib import Path
@@ -206,13 +207,14 @@ def test_a_renamed_file_is_known_again_and_a_deleted_one_takes_nothing_along(run
     run(work)
 
 
-def test_a_database_is_read_when_its_log_grows(run, tmp_path):
+@pytest.mark.parametrize("place", ["hermes", "hermes/state.db"])
+def test_a_database_is_read_when_its_log_grows(run, tmp_path, place):
     home = Home(tmp_path / "hermes")
     home.session("s")
     home.message("before")
 
     async def work(one: Watching):
-        await one.begin((home.path.parent, "hermes"))
+        await one.begin((tmp_path / place, "hermes"))
         other = apsw.Connection(str(home.path))
         other.execute("PRAGMA journal_mode = wal")
         other.execute("PRAGMA wal_autocheckpoint = 0")
@@ -328,6 +330,25 @@ def test_a_place_that_is_gone_is_said_to_be_and_watched_again_when_it_is_back(
     run(work)
 
 
+def test_another_folder_in_the_place_of_one_is_watched_instead(run, projects, monkeypatch):
+    monkeypatch.setattr(watching, "LOOK_S", 0.2)
+    monkeypatch.setattr(watch_round, "LOOK_S", 0.2)
+
+    async def work(one: Watching):
+        await one.begin((projects, "claude-code"))
+        whole = sum(each.whole for each in one.noticed)
+        projects.rename(projects.with_name("away"))
+        shutil.copytree(projects.with_name("away"), projects)
+        new = projects / "-home-me-garden" / "s2.jsonl"
+        new.write_text(claude_line("s2", "u1", "in the new folder"))
+        await one.until(lambda: sum(each.whole for each in one.noticed) > whole, 5)
+        append(new, claude_line("s2", "u2", "and told of"))
+        await one.until_stored("and told of")
+        assert await one.store.read(sessions) == ["s1", "s2"]
+
+    run(work)
+
+
 def test_where_the_system_cannot_tell_it_is_looked(run, projects, monkeypatch):
     monkeypatch.setattr(notifier, "_mounted", lambda _path: "nfs4")
 
@@ -433,12 +454,23 @@ def test_a_file_that_always_changes_is_read_once_a_second_and_slower_if_that_tak
         assert place.due_at() == pytest.approx(next_at)
 
 
-def test_the_store_does_not_read_itself(run, tmp_path):
+def test_the_store_does_not_read_itself_nor_open_its_files(run, tmp_path, monkeypatch):
+    looked_at: list[str] = []
+    detected = watched_place.detect.detect
+
+    def noting(path: Path):
+        looked_at.append(path.name)
+        return detected(path)
+
     async def work(one: Watching):
         await one.begin((tmp_path, ""))
+        monkeypatch.setattr(watched_place.detect, "detect", noting)
         count = len(one.noticed)
         await one.store.write(lambda db: db.execute("CREATE TABLE moved(x)"))
-        await asyncio.sleep(1.2)
+        (tmp_path / "other.jsonl").write_text("{}")
+        await one.until(lambda: looked_at)
+        await asyncio.sleep(0.5)
         assert len(one.noticed) == count
+        assert set(looked_at) == {"other.jsonl"}
 
     run(work)
