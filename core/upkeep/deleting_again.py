@@ -1,5 +1,6 @@
 """Taking out of a restored store what was deleted, by its own tombstones and by later ones."""
 
+import json
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -59,10 +60,13 @@ def delete_again(db: apsw.Connection, key: bytes) -> Iterator[Progress]:
         (sessions, deletion.delete_sessions),
     ):
         for start in range(0, len(rows), _AT_ONCE):
+            some = rows[start : start + _AT_ONCE]
             with deletion.own_key_checks(db), transaction(db):
-                deleted = delete(db, rows[start : start + _AT_ONCE], key)
+                counted = _showing(db, some) if delete is deletion.delete_messages else []
+                deleted = delete(db, some, key)
                 erasure.add(db, deleted.messages, deleted.bytes)
-            done += len(rows[start : start + _AT_ONCE])
+                turns.recount_all(db, counted)
+            done += len(some)
             yield Progress(done, total, "rows", "deleting again", deleted.messages)
 
 
@@ -100,6 +104,16 @@ def _named(
             )
     held = [place for place in places if place[1] not in messages]
     return sessions, sorted(messages), held
+
+
+def _showing(db: apsw.Connection, messages: Sequence[int]) -> list[int]:
+    """Return the sessions that show some messages, and count them."""
+    rows = db.execute(
+        "SELECT DISTINCT session_id FROM message_placements"
+        " WHERE message_id IN (SELECT value FROM json_each(?))",
+        (json.dumps(list(messages)),),
+    )
+    return [row for (row,) in rows]
 
 
 def _placed(db: apsw.Connection, session_id: int) -> Iterator[Any]:

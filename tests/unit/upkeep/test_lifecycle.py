@@ -1,18 +1,20 @@
 """The life of a session: each step is in the ledger, is idempotent, and can be taken back."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from core.errors import NotFoundError, RefusedError, SettingError
 from core.history.messages import messages_page
 from core.history.sessions import kept_session, list_sessions
+from core.history.tombstones import make_key
 from core.sources import ingest
 from core.sources.records import SessionRecord
 from core.store import clock
 from core.store.connection import transaction
 from core.types import MessageState, Role, SessionFilter, TitleSource
-from core.upkeep import lifecycle, operations, trash
+from core.upkeep import deleting_again, lifecycle, operations, trash
 from tests.unit.store.making import message, store_at, store_messages, verify_indexes
 
 TITLE = "Quarterly Fenwick report"
@@ -310,6 +312,21 @@ def test_what_was_cleared_does_not_come_back_when_the_trash_is_empty(db):
     store_messages(db, message("new", "joined", session="fork", position=9))
     assert (texts(db, fork), counts(db, fork)) == (["joined"], (1, 1))
     assert db.execute("SELECT count(*) FROM cleared_places").get == 0
+
+
+def test_a_store_as_it_was_before_loses_what_was_cleared_where_it_was_cleared_alone(db, tmp_path):
+    shared(db)
+    do(db, lifecycle.clear, [row(db, "fork")])
+    list(trash.empty(db, "you"))
+    older = store_at(tmp_path / "older")
+    parent, fork = shared(older)
+    with transaction(older):
+        deleting_again.bury(older, deleting_again.tombstones(db))
+    list(deleting_again.delete_again(older, make_key(Path(db.filename).parent)))
+    assert (texts(older, fork), counts(older, fork)) == ([], (0, 0))
+    assert (texts(older, parent), counts(older, parent)) == (["ask 1", "told 1"], (2, 1))
+    verify_indexes(older)
+    older.close()
 
 
 def test_what_was_cleared_can_be_had_back_though_the_other_session_is_deleted(db):
