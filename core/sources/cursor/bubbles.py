@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator
 
-from core.sources.instants import Instant
+from core.sources.instants import Instant, instant
 from core.sources.json_value import json_value
 from core.sources.loose import Json, identifier, items, json_text, mapping, number, text
 from core.sources.records import MessageRecord, UnknownRecord
-from core.sources.scaled import scaled
 from core.sources.uids import Uids
 from core.types import MessageState, Origin, Role, ToolCall, ToolStatus
 
@@ -41,7 +40,7 @@ def message_of(
     thinking = bubble.get("thinking")
     reasoning = thinking if isinstance(thinking, str) else text(mapping(thinking), "text")
     media = tuple(_media(each, bubble_id or session) for each in items(bubble.get("images")))
-    at = scaled(bubble.get("createdAt"))
+    at = instant(bubble.get("createdAt"))
     says = content or call or reasoning or media
     origin = {Role.USER: Origin.HUMAN, Role.ASSISTANT: Origin.MODEL}.get(role, Origin.SYNTHETIC)
     yield MessageRecord(

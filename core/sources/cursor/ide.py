@@ -19,6 +19,7 @@ from core.sources.cursor.bubbles import message_of, panel_message
 from core.sources.cursor.keys import Found, Keys
 from core.sources.foreign_sqlite import glimpsed, glimpsed_columns, is_sqlite, snapshot
 from core.sources.headline import derived_title
+from core.sources.instants import instant
 from core.sources.json_value import json_file
 from core.sources.loose import Json, identifier, items, json_text, mapping, text
 from core.sources.records import (
@@ -29,7 +30,6 @@ from core.sources.records import (
     SessionRecord,
     UnknownRecord,
 )
-from core.sources.scaled import scaled
 from core.sources.uids import Uids
 from core.types import (
     MessageState,
@@ -163,7 +163,7 @@ class _Database:
         prefix, order = f"bubbleId:{name}:", []
         for key in list(self._disk.below(prefix)):
             found = self._disk.get(key)
-            at = scaled(mapping(found.value).get("createdAt"))[0] if found is not None else None
+            at = instant(mapping(found.value).get("createdAt"))[0] if found is not None else None
             order.append((at or 0, key.removeprefix(prefix)))
         return [{"bubbleId": bubble_id} for _, bubble_id in sorted(order)]
 
@@ -213,8 +213,8 @@ class _Database:
             title=title,
             title_source=TitleSource.MODEL if title else TitleSource.NONE,
             cwd=self._folder,
-            started_at_ms=scaled(value.get("createdAt"))[0],
-            updated_at_ms=scaled(value.get("lastUpdatedAt"))[0],
+            started_at_ms=instant(value.get("createdAt"))[0],
+            updated_at_ms=instant(value.get("lastUpdatedAt"))[0],
             archived=value.get("isArchived") is True,
             metadata=json_text(kept) if kept else None,
         )
@@ -224,7 +224,7 @@ class _Database:
         if name is None:
             yield UnknownRecord("tab without an id")
             return
-        sent = scaled(value.get("lastSendTime"))[0]
+        sent = instant(value.get("lastSendTime"))[0]
         title = text(value, "chatTitle")
         session = told = SessionRecord(
             name,

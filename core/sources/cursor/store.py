@@ -16,6 +16,7 @@ from core.sources import files as disk
 from core.sources.cursor.talk import Talk
 from core.sources.foreign_rows import Table
 from core.sources.foreign_sqlite import glimpsed_columns, is_sqlite, snapshot
+from core.sources.instants import instant
 from core.sources.json_value import json_file, json_value
 from core.sources.lines import without_surrogates
 from core.sources.loose import Json, identifier, json_text, mapping, text
@@ -27,7 +28,6 @@ from core.sources.records import (
     SessionRecord,
     UnknownRecord,
 )
-from core.sources.scaled import scaled
 from core.types import TimeQuality, TitleSource
 
 NAME = "store.db"
@@ -128,13 +128,13 @@ def _session(path: Path, told: Json) -> SessionRecord:
     if title is not None and title.strip().lower() in _PLACEHOLDERS:
         title = None
     mode = text(told, "mode")
-    changed = scaled(extra.get("updatedAtMs"))[0] or disk.stamp(path).mtime_ns // 1_000_000
+    changed = instant(extra.get("updatedAtMs"))[0] or disk.stamp(path).mtime_ns // 1_000_000
     return SessionRecord(
         identifier(told.get("agentId")) or without_surrogates(path.parent.name),
         title=title,
         title_source=TitleSource.MODEL if title else TitleSource.NONE,
         model=text(told, "lastUsedModel"),
-        started_at_ms=scaled(told.get("createdAt"))[0] or scaled(extra.get("createdAtMs"))[0],
+        started_at_ms=instant(told.get("createdAt"))[0] or instant(extra.get("createdAtMs"))[0],
         updated_at_ms=changed,
         metadata=json_text({"mode": mode}) if mode else None,
     )

@@ -24,6 +24,7 @@ from core.sources.foreign_rows import Row, Table, Value
 from core.sources.foreign_sqlite import glimpsed, glimpsed_columns, is_sqlite, snapshot
 from core.sources.goose.messages import Place, Talk
 from core.sources.goose.sessions import SESSION, session_record
+from core.sources.instants import instant
 from core.sources.json_value import json_value
 from core.sources.lines import JsonObject, objects, without_surrogates
 from core.sources.loose import Json, identifier, items, mapping, number, text
@@ -35,7 +36,6 @@ from core.sources.records import (
     SourceIdentity,
     UnknownRecord,
 )
-from core.sources.scaled import scaled
 from core.types import FoundSource, TitleSource
 
 KIND = "goose"
@@ -208,7 +208,9 @@ def _message(row: Row, talks: dict[str, Talk]) -> Iterator[Record]:
         talks[session] = Talk(session)
         yield SessionRecord(session)
     told = mapping(json_value(metadata) if isinstance(metadata, str) else None)
-    place = Place(max(0, min(row.rowid, _MOST_ROWS)) * _ROOM, scaled(created), f"rowid:{row.rowid}")
+    place = Place(
+        max(0, min(row.rowid, _MOST_ROWS)) * _ROOM, instant(created), f"rowid:{row.rowid}"
+    )
     named = role if isinstance(role, str) else ""
     yield from _told(talks[session], identifier(native_id), named, parts, told, place)
 
@@ -238,7 +240,7 @@ def _old_file(path: Path, name: str) -> Iterator[Record]:
                 talk = Talk(name, record.kind, record.title)
                 yield record
             if text(value, "role") is not None:
-                at = scaled(value.get("created"))
+                at = instant(value.get("created"))
                 place = Place(line.offset, at, line.raw_ref)
                 native_id = identifier(value.get("id"))
                 told = mapping(value.get("metadata"))

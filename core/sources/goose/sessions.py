@@ -6,7 +6,6 @@ from core.sources.instants import Instant, instant
 from core.sources.json_value import json_value
 from core.sources.loose import Json, json_text, mapping, text
 from core.sources.records import SessionRecord
-from core.sources.scaled import scaled
 from core.types import Relation, SessionKind, TitleSource
 
 SESSION = (
@@ -60,4 +59,4 @@ def _utc(value: object) -> Instant:
         told = None
     if told is not None and told.tzinfo is None:
         return instant(told.replace(tzinfo=UTC).isoformat())
-    return scaled(value)
+    return instant(value)

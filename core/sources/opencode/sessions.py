@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from core.sources.headline import derived_title
+from core.sources.instants import instant
 from core.sources.json_value import json_value
 from core.sources.loose import Json, identifier, json_text, mapping, text
 from core.sources.opencode.messages import Parts, Place, model_of, records
 from core.sources.records import MessageRecord, Record, SessionRecord, UnknownRecord
-from core.sources.scaled import scaled
 from core.sources.uids import Uids
 from core.types import MessageState, Origin, Relation, Role, SessionKind, TitleSource
 
@@ -36,7 +36,7 @@ def sort_key(value: object) -> int | None:
     """Return the number by which a time orders messages, or None for what is no time."""
     if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < MOST_MS:
         return int(value)
-    return scaled(value)[0]
+    return instant(value)[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +76,9 @@ def session_record(native_id: str, fields: Json, worktree: str | None = None) ->
         ),
         cwd=text(fields, "directory"),
         git_repo_root=worktree,
-        started_at_ms=scaled(fields.get("time_created"))[0],
-        updated_at_ms=scaled(fields.get("time_updated"))[0],
-        archived=scaled(fields.get("time_archived"))[0] is not None,
+        started_at_ms=instant(fields.get("time_created"))[0],
+        updated_at_ms=instant(fields.get("time_updated"))[0],
+        archived=instant(fields.get("time_archived"))[0] is not None,
         metadata=json_text(kept) if kept else None,
     )
 
@@ -125,7 +125,7 @@ class Told:
             self._uids.of(native_id, *words),
             position,
             at[1],
-            scaled(at[0]),
+            instant(at[0]),
             state,
             self.record.kind == SessionKind.SUBAGENT,
             message.get("summary") is True or text(message, "parentID") in self._markers,
