@@ -122,6 +122,17 @@ def note_messages(db: apsw.Connection, source_id: int, native_id: str, told: Set
     )
 
 
+def note_told(db: apsw.Connection, message_ids: Iterable[int]) -> None:
+    """Unmark messages that a file tells, be it another one, or what was appended to one.
+
+    One look where nothing is marked, else a few µs for each message.
+    """
+    if db.execute("SELECT 1 FROM gone_messages LIMIT 1").get is not None:
+        db.executemany(
+            "DELETE FROM gone_messages WHERE message_id = ?", ((row,) for row in message_ids)
+        )
+
+
 def gone_messages(db: apsw.Connection, session_id: int) -> frozenset[int]:
     """Return the rows of the session's messages that its source no longer has.
 

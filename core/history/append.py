@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 import apsw
 
-from core.history import revise, snapshots
+from core.history import absence, revise, snapshots
 from core.history.align import aligned
 from core.history.bodies import Body, Incoming, body, incoming
 from core.history.existing import Existing, existing
@@ -85,10 +85,12 @@ def _append_distinct(
     moves = batch.rewrites if batch.moves is None else batch.moves
     changed_at_ms = snapshots.changed_at(db, messages)
     fresh: list[Incoming] = []
+    told: list[int] = []
     for message in messages:
         found = known.get((message.session_id, message.record.uid), ())
         same = next((e for e in found if e.content_hash == message.content_hash), None)
         shown = next((e for e in found if e.is_shown_here and e is not same), None)
+        told += [each.id for each in (same, shown) if each is not None]
         is_placed = shown is not None or (same is not None and same.seq is not None)
         if not is_placed and any(e.is_cleared for e in found):
             counts.unchanged += 1
@@ -113,6 +115,7 @@ def _append_distinct(
         else:
             fresh.append(message)
             counts.new += 1
+    absence.note_told(db, told)
     insert(db, batch.source_id, fresh)
     for message in fresh:
         tally.place(message)

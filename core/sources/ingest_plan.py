@@ -63,6 +63,12 @@ class Plan:
         """How much there is to read."""
         return sum(unit.stamp.size for unit in self.units)
 
+    def keep_moved(self) -> None:
+        """Leave out of what is gone the files that were found in a place looked at later."""
+        moved = {known.id for known, _, _ in self.moved}
+        self.gone = [row for row in self.gone if row not in moved]
+        self.lost = [row for row in self.lost if row not in moved]
+
     def skip(self, name: str, reason: str | None) -> None:
         """Note a file that is not read; the first thousand are listed."""
         self.skipped += 1
@@ -113,6 +119,7 @@ def make_plan(
         except OSError as error:
             reason = SourceError(f"{place} cannot be read: {error.strerror or error}")
             planner.plan.fail(_name(place), reason)
+    planner.plan.keep_moved()
     return planner.plan
 
 
@@ -300,13 +307,12 @@ class _Planner:
         if _is_empty(folder):
             return
         below = _name(folder).rstrip("/\\") + os.sep
-        moved = {known.id for known, _, _ in self.plan.moved}
         for name, versions in self._known.items():
             if name in self._seen or not name.startswith(below):
                 continue
             for known in versions:
                 is_ours = kind in (None, known.kind) and known.state != "gone"
-                if is_ours and known.id not in moved and _is_absent(name):
+                if is_ours and _is_absent(name):
                     self.plan.gone.append(known.id)
                     reader = detect.READERS.get(known.kind)
                     if reader is not None and not is_export(reader, Path(name)):

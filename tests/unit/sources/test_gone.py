@@ -165,6 +165,41 @@ def test_a_message_in_another_file_of_its_session_is_not_gone(db, tmp_path):
     assert gone_uids(db) == []
 
 
+def three_of_which_the_last_is_gone(db, path, followed=None):
+    lines = [line("1", "one"), line("2", "two"), line("3", "three")]
+    run(db, write(path, *lines), followed=followed)
+    run(db, write(path, *lines[:2]), followed=followed)
+    assert gone_uids(db) == ["3"]
+    return lines
+
+
+def test_a_message_that_another_file_tells_is_marked_no_longer(db, tmp_path):
+    lines = three_of_which_the_last_is_gone(db, tmp_path / "a.jsonl")
+    run(db, write(tmp_path / "backup.jsonl", *lines))
+    assert gone_uids(db) == []
+
+
+def test_a_message_that_is_appended_again_is_marked_no_longer(db, tmp_path):
+    followed = Followed()
+    path = tmp_path / "a.jsonl"
+    lines = three_of_which_the_last_is_gone(db, path, followed)
+    with path.open("a") as stream:
+        stream.write(json.dumps(lines[2]) + "\n")
+    run(db, path, followed=followed)
+    assert gone_uids(db) == []
+
+
+def test_a_file_that_moved_on_to_a_place_looked_at_later_is_not_gone(db, tmp_path):
+    path = write(tmp_path / "one" / "a.jsonl", line("1", "one"))
+    write(tmp_path / "one" / "b.jsonl", line("2", "two", session="b"))
+    write(tmp_path / "two" / "c.jsonl", line("3", "three", session="c"))
+    run(db, tmp_path / "one", tmp_path / "two")
+    path.rename(tmp_path / "two" / "a.jsonl")
+    run(db, tmp_path / "one", tmp_path / "two")
+    assert gone(db) == []
+    assert db.execute("SELECT DISTINCT state FROM source_files").fetchall() == [("done",)]
+
+
 def test_a_fault_in_the_reading_marks_nothing(db, tmp_path):
     path = write(tmp_path / "a.jsonl", line("1", "one"), line("2", "two", session="t"))
     run(db, path)
