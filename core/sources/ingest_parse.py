@@ -3,10 +3,11 @@
 import time
 from collections import Counter
 from collections.abc import Generator, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from core.errors import SourceError
+from core.history.bodies import clean
 from core.history.sources import BAD_RECORDS_KEPT, FileReading
 from core.sources import files, legacy
 from core.sources.detect import Reader
@@ -212,6 +213,8 @@ class Parser:
         try:
             for record in reading.records:
                 if isinstance(record, MessageRecord):
+                    if not record.session.isascii():
+                        record = replace(record, session=clean(record.session))
                     part.messages.append(record)
                     reading.held.message(reading.source, record)
                     reading.messages += 1
@@ -220,6 +223,8 @@ class Parser:
                     if in_pieces and parsed.is_full(most_messages):
                         return False
                 elif isinstance(record, SessionRecord):
+                    if not record.native_id.isascii():  # the name of a file may be no text
+                        record = replace(record, native_id=clean(record.native_id))
                     part.sessions.append(record)
                     reading.sessions.add(record.native_id)
                     reading.held.session(reading.source, record.native_id)
