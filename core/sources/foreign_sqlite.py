@@ -72,9 +72,7 @@ def glimpsed_columns(path: Path, table: str) -> frozenset[str]:
     return frozenset()
 
 
-def glimpsed(
-    path: Path, table: str, column: str, value: str, before: str | None = None
-) -> bool:
+def glimpsed(path: Path, table: str, column: str, value: str, before: str | None = None) -> bool:
     """Tell whether a glimpse without a copy shows a row with that text in an indexed column.
 
     With `before`, any text from `value` on that sorts before it. What a program is writing at
@@ -138,7 +136,10 @@ def snapshot(path: Path) -> Iterator[apsw.Connection]:
 
 
 def _temporary_root() -> Path:
-    return Path(os.environ.get("SQLITE_TMPDIR") or tempfile.gettempdir())
+    told = os.environ.get("SQLITE_TMPDIR")
+    if told and Path(told).is_dir():  # a profile may have been moved away since
+        return Path(told)
+    return Path(tempfile.gettempdir())
 
 
 def _sweep(root: Path) -> None:
