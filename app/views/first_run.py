@@ -86,6 +86,9 @@ class FirstRunView(Page):
         table.setSpacing(0)
         table.addWidget(SourceHead())
         table.addWidget(self.list)
+        sentence = QHBoxLayout()  # alone in the column its height would be that of a wider line
+        sentence.addWidget(self.sentence, 1000)
+        sentence.addStretch(1)
         actions = QHBoxLayout()
         actions.setSpacing(8)
         actions.addWidget(self.start)
@@ -100,7 +103,7 @@ class FirstRunView(Page):
         foot.addStretch(1)
         for part, gap in (
             (self.title, 4),
-            (self.sentence, 20),
+            (sentence, 20),
             (self._table, 8),
             (self.drift, 12),
             (actions, 20),

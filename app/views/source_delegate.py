@@ -96,7 +96,8 @@ class SourceDelegate(QStyledItemDelegate):
             read = "" if row.read_at_ms is None else formatting.moment(row.read_at_ms)
             return icon, kind, self.watch_words(row), row.trouble or read
         if news:
-            return *_BADGES[row.state], self.state_words(row), row.note
+            note = row.note.removeprefix(row.found.path).lstrip(" :")  # the path stands beside it
+            return *_BADGES[row.state], self.state_words(row), note
         if row.trouble:
             return "warning", "warn", self.tr("in part"), row.trouble
         if row.read_at_ms is not None:

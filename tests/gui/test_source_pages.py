@@ -265,6 +265,11 @@ def test_a_row_tells_its_state(themed, fields, told):
     assert (shown[0], shown[2]) == told
 
 
+def test_a_reason_leaves_out_the_path_that_stands_beside_it(themed):
+    failed = SourceRow(place(), "failed", chosen=True, note="/x does not exist")
+    assert SourceDelegate().told(failed)[3] == "does not exist"
+
+
 @pytest.mark.parametrize(
     ("fields", "first"),
     [
@@ -296,3 +301,22 @@ def test_the_card_of_maintenance_says_how_each_is_watched():
     paused = WatchedPlace("/x", "codex", 1, paused=True)
     assert how_watched(KnownSource(**base, watch=paused)) == "paused"
     assert how_watched(KnownSource(**(base | {"is_removed": True}))) == "removed"
+
+
+def test_every_row_of_a_long_table_has_its_height(run, program, home):
+    view, model = program.window.first_run, program.window.models.sources
+
+    async def work():
+        await program.start()
+        program.imports.show_sources()
+        model.add([place(f"/nowhere/{n}") for n in range(9)])
+        view.show_found()
+        view.show_leave(True)
+        view.drift.show_words("7 records of Codex are of types that nobody knows. " * 4, "codex#1")
+        await asyncio.sleep(0.3)
+
+    run(work())
+    table = view.list.parentWidget()
+    assert view.list.height() == 9 * 56
+    assert table.height() >= view.list.y() + view.list.height()
+    assert view.drift.words.height() >= view.drift.words.heightForWidth(view.drift.words.width())
