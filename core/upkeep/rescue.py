@@ -33,7 +33,8 @@ KEYED_TABLES = (
     "jobs",
 )  # fmt: skip
 _BY_MESSAGE = "message_placements_by_message"
-_ADDED = {"sessions": 12, "source_files": 1, "operations": 6, "jobs": 2}  # columns that came with later schemas
+# Columns that came with later schemas.
+_ADDED = {"sessions": 12, "source_files": 1, "operations": 6, "jobs": 2}
 _TYPES: dict[str, type | tuple[type, ...]] = {
     "INTEGER": int, "TEXT": str, "BLOB": bytes, "REAL": (float, int),
 }  # fmt: skip
