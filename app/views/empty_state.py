@@ -99,10 +99,11 @@ class ZeroHitsView(Page):
         row = QHBoxLayout()
         row.setContentsMargins(0, 16, 0, 0)
         row.setSpacing(8)
-        for button in (self._include_all, self.search_on, self.scan, self.why):
+        for button in (self._include_all, self.search_on, self.scan):
             row.addWidget(button)
         row.addSpacing(8)
         row.addWidget(self.cost, 1)
+        row.addWidget(self.why)
         return row
 
     def show_result(self, result: SearchResult, *, everything: bool = False) -> None:
