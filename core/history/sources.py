@@ -113,6 +113,31 @@ def known_files(db: apsw.Connection) -> dict[str, list[KnownFile]]:
     return found
 
 
+def others_holding(
+    db: apsw.Connection, source_id: int, native_id: str, file_id: int
+) -> list[KnownFile]:
+    """Return the other files that are there and hold a session."""
+    rows = db.execute(
+        "SELECT f.id, f.source_id, r.kind, r.instance, f.path, f.inode, f.size, f.mtime_ns,"
+        " f.reader_version, f.state, f.head_hash, f.tail_hash, f.named_as"
+        " FROM sessions AS s CROSS JOIN session_files AS l ON l.session_id = s.id"
+        " CROSS JOIN source_files AS f ON f.id = l.file_id AND f.state = 'done'"
+        " CROSS JOIN sources AS r ON r.id = f.source_id"
+        " WHERE s.source_id = ? AND s.native_id = ? AND f.id <> ? ORDER BY f.id",
+        (source_id, clean(native_id), file_id),
+    )
+    return [KnownFile(*row) for row in rows]
+
+
+def last_active(db: apsw.Connection, source_id: int, native_id: str) -> int | None:
+    """Return when a session was last active; None where that is not known."""
+    found: int | None = db.execute(
+        "SELECT last_active_at_ms FROM sessions WHERE source_id = ? AND native_id = ?",
+        (source_id, clean(native_id)),
+    ).get
+    return found
+
+
 def save_file(db: apsw.Connection, source_id: int, reading: FileReading) -> int:
     """Store how far a file was read, in the transaction that stores it; return the file's row."""
     found: int = db.execute(

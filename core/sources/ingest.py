@@ -30,6 +30,7 @@ from core.sources.following import Followed
 from core.sources.ingest_held import Lot
 from core.sources.ingest_parse import Ended, Parsed, Parser
 from core.sources.ingest_plan import Known, Plan, is_export, make_plan
+from core.sources.last_word import LastWord
 from core.sources.records import SourceIdentity
 from core.store.connection import written
 from core.store.errors import translated
@@ -91,6 +92,7 @@ class Import:
         self._deleted: set[tuple[SourceIdentity, str]] = set()
         self._new = self._changed = self._conflicts = 0
         self._before: _Before | None = None
+        self._last_word = LastWord()
 
     def plan(self, known: Known, own: Path | None = None) -> None:
         """Look at the places, given what the store knows of their files; no store is needed.
@@ -117,10 +119,21 @@ class Import:
         """Parse on; None when everything is parsed. Nothing is stored, nothing is locked."""
         return self._parser.next_batch(self._batch_messages)
 
+    def reads_again(self) -> bool:
+        """Go on with a file that has to be read once more, everything being stored."""
+        unit = self._last_word.next_unit()
+        if unit is None:
+            return False
+        unread, self._parser = self._parser.unread, Parser([unit])
+        self._parser.unread = unread
+        return True
+
     def write_batch(self, db: apsw.Connection, parsed: Parsed) -> None:
         """Store a batch in the caller's transaction; after it failed it can be stored again."""
         if self._before is not None and self._before.parsed is parsed:
             self._go_back(self._before)
+        else:
+            self._last_word.stored()
         sums = (self._new, self._changed, self._conflicts)
         ids, unknown = dict(self._source_ids), self._unknown.copy()
         runs = {source_id: copy(run) for source_id, run in self._runs.items()}
@@ -133,12 +146,14 @@ class Import:
         self._source_ids, self._unknown = before.source_ids, before.unknown
         self._runs = before.runs
         del self._read[before.read :]
+        self._last_word.go_back()
 
     def _write(self, db: apsw.Connection, parsed: Parsed) -> None:
         started = time.monotonic()
         for part in parsed.parts:
             source_id = self._source_id(db, part.source, part.root, part.reader)
             moves = getattr(part.reader, "MOVES", None)
+            self._last_word.begin(db, source_id, part.messages)
             batch = Batch(source_id, part.sessions, part.messages, part.reader.REWRITES, moves)
             counts = append(db, batch)
             self._runs[source_id].add(counts.new, counts.changed)
@@ -151,10 +166,14 @@ class Import:
         for page in parsed.pages:
             legacy.store(db, self._source_id(db, page.source, page.root, page.unit.reader), page)
         for end in parsed.ended:
+            if end.unit.only is not None:
+                self._last_word.heard_again(end, self._source_ids)
+                continue
             root = str(end.unit.path.parent)
             source_id = self._source_id(db, end.source, root, end.unit.reader)
             file_id = sources.save_file(db, source_id, end.reading)
             self._note_held(db, end, file_id)
+            self._last_word.heard(db, end, file_id, self._source_ids)
             if getattr(end.unit.reader, "COPIES_SILENTLY", False):
                 link_forks(db, source_id, sorted(end.sessions))
             self._read.append(end.report)
@@ -205,7 +224,7 @@ class Import:
             for end in parsed.ended:
                 if end.kept is not None:
                     self._followed.keep(end.kept)
-        self._bytes_done += parsed.bytes_read
+        self._bytes_done = min(self._plan.bytes, self._bytes_done + parsed.bytes_read)
         messages = self._new + self._changed
         return Progress(self._bytes_done, self._plan.bytes, "bytes", parsed.what, messages)
 
@@ -256,8 +275,10 @@ def run_sync(db: apsw.Connection, job: Import) -> Iterator[Progress]:
         with ThreadPoolExecutor(1, "parsing") as ahead:
             reading = ahead.submit(job.read_batch)
             try:
-                while (parsed := reading.result()) is not None:
+                while (parsed := reading.result()) is not None or job.reads_again():
                     reading = ahead.submit(job.read_batch)
+                    if parsed is None:
+                        continue
                     written(db, job.write_batch, parsed)
                     for lot in job.told(parsed):
                         written(db, job.note_absent, lot)
@@ -295,8 +316,10 @@ async def run(store: Store, job: Import) -> AsyncIterator[Progress]:
         await store.write(job.begin)
     reading = asyncio.create_task(asyncio.to_thread(job.read_batch))
     try:
-        while (parsed := await _ended(reading)) is not None:
+        while (parsed := await _ended(reading)) is not None or job.reads_again():
             reading = asyncio.create_task(asyncio.to_thread(job.read_batch))
+            if parsed is None:
+                continue
             await store.write(job.write_batch, parsed)
             for lot in job.told(parsed):
                 await store.write(job.note_absent, lot)

@@ -1,6 +1,7 @@
 """What a file was seen to hold: its sessions, and where it was read before, its messages."""
 
 from array import array
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -14,10 +15,16 @@ LOT = 20_000
 
 @dataclass(slots=True)
 class Held:
-    """Sessions by their source, and 8 bytes of each message's uid where `compares`."""
+    """Sessions by their source, and 8 bytes of each message's uid where `compares`.
+
+    `last_ms` is the latest time of the messages of each session that has any, `chars` how much
+    they say.
+    """
 
     compares: bool = False
     sessions: dict[SourceIdentity, set[str]] = field(default_factory=dict)
+    last_ms: dict[tuple[SourceIdentity, str], int | None] = field(default_factory=dict)
+    chars: Counter[tuple[SourceIdentity, str]] = field(default_factory=Counter)
     _uids: dict[tuple[SourceIdentity, str], "array[int]"] = field(default_factory=dict)
     _aligned: set[tuple[SourceIdentity, str]] = field(default_factory=set)
 
@@ -33,6 +40,10 @@ class Held:
         Uids of aligned messages are given by the store: such a session is not compared.
         """
         key = (source, record.session)
+        last_ms, at_ms = self.last_ms.get(key), record.created_at_ms
+        self.last_ms[key] = at_ms if last_ms is None else max(last_ms, at_ms or last_ms)
+        calls = sum(1 + len(call.arguments) + len(call.result) for call in record.tool_calls)
+        self.chars[key] += 1 + len(record.content) + calls
         if record.aligned:
             self._aligned.add(key)
         uids = self._uids.get(key)

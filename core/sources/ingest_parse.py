@@ -151,6 +151,7 @@ def _is_comparable(unit: Unit) -> bool:
         known is not None
         and known.reader_version == reader.READER_VERSION
         and unit.cursor is None
+        and unit.only is None
         and not is_export(reader, unit.path)
     )
 
@@ -188,6 +189,8 @@ class Parser:
             try:
                 source = unit.reader.identity(unit.path)
             except (SourceError, OSError) as error:
+                if unit.only is not None:
+                    continue  # it was read before, and what it told is stored
                 self.unread.append(FileReport(unit.name, "failed", reason=_words(error)))
                 continue
             self._reading = _Reading(unit, source, source, self._before(unit))
@@ -210,11 +213,14 @@ class Parser:
         parsed.what = reading.unit.path.name
         part = _part(parsed, reading)
         in_pieces = not getattr(reading.unit.reader, "ALIGNS", False)
+        only = reading.unit.only
         try:
             for record in reading.records:
                 if isinstance(record, MessageRecord):
                     if not record.session.isascii():
                         record = replace(record, session=clean(record.session))
+                    if only is not None and record.session not in only:
+                        continue
                     part.messages.append(record)
                     reading.held.message(reading.source, record)
                     reading.messages += 1
@@ -225,6 +231,8 @@ class Parser:
                 elif isinstance(record, SessionRecord):
                     if not record.native_id.isascii():  # the name of a file may be no text
                         record = replace(record, native_id=clean(record.native_id))
+                    if only is not None and record.native_id not in only:
+                        continue
                     part.sessions.append(record)
                     reading.sessions.add(record.native_id)
                     reading.held.session(reading.source, record.native_id)

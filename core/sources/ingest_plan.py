@@ -30,6 +30,7 @@ class Unit:
 
     Of a file that was moved since it was read, `known` is what it was under its old path.
     `cursor` is the row behind which a snapshot that is moved in once is read on, else None.
+    `only` are the sessions of which alone it is heard, where it is read once more.
     """
 
     path: Path
@@ -38,6 +39,7 @@ class Unit:
     stamp: FileStamp
     known: KnownFile | None
     cursor: int | None = None
+    only: frozenset[str] | None = None
 
 
 @dataclass(slots=True)
