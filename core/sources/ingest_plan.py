@@ -46,12 +46,14 @@ class Unit:
 class Plan:
     """What is to be done. `skipped` counts every file that is not read, listed or not.
 
+    `bytes` is how much there is to read.
     `unchanged` counts, by the source's row, those that are as they were when they were read.
     `gone` are files that are there no more, `lost` those of them whose sessions are gone with
     them, and `back` are files that were gone and are there again as they were.
     """
 
     units: list[Unit] = field(default_factory=list)
+    bytes: int = 0
     reports: list[FileReport] = field(default_factory=list)
     moved: list[tuple[KnownFile, str, FileStamp]] = field(default_factory=list)
     gone: list[int] = field(default_factory=list)
@@ -60,10 +62,10 @@ class Plan:
     skipped: int = 0
     unchanged: Counter[int] = field(default_factory=Counter)
 
-    @property
-    def bytes(self) -> int:
-        """How much there is to read."""
-        return sum(unit.stamp.size for unit in self.units)
+    def read(self, unit: Unit) -> None:
+        """Note a file that is to be read."""
+        self.units.append(unit)
+        self.bytes += unit.stamp.size
 
     def keep_moved(self) -> None:
         """Leave out of what is gone the files that were found in a place looked at later."""
@@ -265,7 +267,7 @@ class _Planner:
                 return
             known = replace(moved, named_as=moved.named_as or moved.path)
         cursor = legacy.start(path, reader, known, again=again)
-        self.plan.units.append(Unit(path, name, reader, stamp, known, cursor))
+        self.plan.read(Unit(path, name, reader, stamp, known, cursor))
 
     def _is_moved_in(self, name: str) -> bool:
         """Whether a file is left alone for good; it is then noted, and not even looked at."""
