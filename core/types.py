@@ -147,6 +147,7 @@ class Session:
     since when it is in the trash; what shows sessions shows none that are. `gone_at_ms` tells
     since when its source no longer has it. `user_turn_count` is of the active segment: messages
     with a `seq` above `reset_cutoff_seq`. `channel` is where it was held (`cli`, `feishu`).
+    `program` is what its source is called where it was read: one kind is read of several programs.
     """
 
     id: int
@@ -175,6 +176,7 @@ class Session:
     gone_at_ms: int | None = None
     own_project: str | None = None
     told_project: str | None = None
+    program: str = ""
 
     @property
     def project(self) -> str:
@@ -535,6 +537,10 @@ class BadRecord:
     reason: str
 
 
+UNCHANGED = "unchanged"
+"""The reason of a file that was skipped since it is as it was when it was read."""
+
+
 @dataclass(frozen=True, slots=True)
 class FileReport:
     """What became of one file of an import."""
@@ -549,7 +555,10 @@ class FileReport:
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    """What an import did. `new` and `changed` count messages, `skipped` and `failed` files."""
+    """What an import did. `new` and `changed` count messages, `skipped` and `failed` files.
+
+    `unchanged` of the skipped are as they were when they were read.
+    """
 
     new: int
     changed: int
@@ -558,6 +567,7 @@ class ImportReport:
     files: tuple[FileReport, ...]
     unknown_records: Mapping[str, int] = field(default_factory=dict)
     conflicts: int = 0
+    unchanged: int = 0
 
 
 @dataclass(frozen=True, slots=True)

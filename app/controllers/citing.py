@@ -7,7 +7,7 @@ from PySide6.QtGui import QGuiApplication
 
 from app import formatting
 from app.messages import describe
-from app.models.sessions import source_name
+from app.models.sessions import program_name
 from app.models.transcript import Transcript
 from app.render import words
 from app.tasks import TaskScope
@@ -35,7 +35,7 @@ def cited(session: Session, message: Message, content: str) -> str:
     if message.created_at_ms is not None:
         said.append(formatting.full_time(message.created_at_ms))
     said.append(title)
-    said.append(" · ".join(each for each in (source_name(session.source), session.project) if each))
+    said.append(" · ".join(each for each in (program_name(session), session.project) if each))
     text = one_line(", ".join(each for each in said if each)).translate(_LINK_SIGNS)
     return f"{content.rstrip()}\n\n— [{text}]({link_to(session, message)})\n"
 

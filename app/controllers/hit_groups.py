@@ -5,6 +5,7 @@ from typing import NamedTuple
 import apsw
 
 from app.models.hits import HitGroup
+from app.models.sessions import program_name
 from app.text_ranges import visible
 from core.history.messages import newest_message
 from core.history.sessions import sessions_by_id
@@ -68,4 +69,5 @@ def _group(
         session.last_active_at_ms,
         hits,
         is_open_ended,
+        program_name(session),
     )

@@ -19,7 +19,7 @@ class HitGroup:
     """One session's hits. `title_marks` are character ranges of `title`, which is safe to show.
 
     `open_ended` is true while later pages may hold more hits of this session. A group without
-    hits is a session whose title matches.
+    hits is a session whose title matches. `program` is what people call where it was held.
     """
 
     session_id: int
@@ -30,6 +30,7 @@ class HitGroup:
     at_ms: int | None
     hits: tuple[Hit, ...]
     open_ended: bool = False
+    program: str = ""
 
 
 class HitsModel(QAbstractListModel):
@@ -152,10 +153,7 @@ class HitsModel(QAbstractListModel):
         group, hit = self.group(row), self.hit(row)
         if hit is None:
             count = formatting.counted(len(group.hits), self.tr("%1 hit"), self.tr("%1 hits"))
-            return ", ".join(
-                each
-                for each in (group.title, source_name(group.source), group.project, count)
-                if each
-            )
+            program = group.program or source_name(group.source)
+            return ", ".join(each for each in (group.title, program, group.project, count) if each)
         when = "" if hit.created_at_ms is None else formatting.full_time(hit.created_at_ms)
         return ", ".join(each for each in (hit.role.value, when, one_line(hit.snippet)) if each)

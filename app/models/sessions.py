@@ -61,6 +61,12 @@ def source_name(kind: str) -> str:
     return SOURCE_NAMES.get(kind, kind)
 
 
+def program_name(session: Session) -> str:
+    """Return what people call the program a session was held with."""
+    is_named = session.program not in ("", session.source)
+    return visible(session.program) if is_named else source_name(session.source)
+
+
 def source_icon(kind: str) -> str:
     """Return the icon of a source kind."""
     return SOURCE_ICONS.get(kind, "chat")
@@ -152,7 +158,7 @@ class SessionsModel(QAbstractListModel):
 
     def _spoken(self, row: int) -> str:
         session = self._sessions[row]
-        parts = [visible(session.title) or self.tr("Untitled"), source_name(session.source)]
+        parts = [visible(session.title) or self.tr("Untitled"), program_name(session)]
         if session.project:
             parts.append(visible(session.project))
         parts.append(

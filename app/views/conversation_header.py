@@ -9,7 +9,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QVBoxLayout, QWidget
 
 from app import formatting, theme
-from app.models.sessions import source_icon, source_name
+from app.models.sessions import program_name, source_icon
 from app.text_ranges import one_line, visible
 from app.views.parts import Dot, ElidedText, Icon, IconButton, Link, Text, YieldingText
 from app.views.title_editor import TitleEditor
@@ -196,7 +196,7 @@ class ConversationHeader(QFrame):
         self.title.setAccessibleName(title)
         self._source.show_icon(source_icon(session.source), "text3")
         names = (
-            source_name(session.source),
+            program_name(session),
             session.channel or "",
             session.project,
             session.model or "",
@@ -262,6 +262,7 @@ class ConversationHeader(QFrame):
         if start is None or end is None:
             known = start if end is None else end
             return "" if known is None else self._day_and_time(known)
+        start, end = sorted((start, end))  # a source may date itself later than its last message
         if formatting.local(start).date() == formatting.local(end).date():
             if end - start < 60_000:
                 return self._day_and_time(start)

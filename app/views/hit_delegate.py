@@ -88,7 +88,8 @@ class HitDelegate(QStyledItemDelegate):
         taken = painting.draw(
             painter, day, left, right, top + 42, step="caption", ink=quiet, align=painting.RIGHT
         )
-        where = " · ".join(each for each in (source_name(group.source), group.project) if each)
+        program = group.program or source_name(group.source)
+        where = " · ".join(each for each in (program, group.project) if each)
         start = left + _TITLE + 20
         painting.draw(
             painter, where, start, right - taken - _GAP, top + 42, step="caption", ink=quiet

@@ -7,7 +7,7 @@ from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QListView, QStyledItemDelegate, QStyleOptionViewItem
 
 from app import formatting
-from app.models.sessions import SessionsModel, source_icon, source_name
+from app.models.sessions import SessionsModel, program_name, source_icon
 from app.text_ranges import visible
 from app.views import painting
 from core.types import Session
@@ -108,5 +108,5 @@ class SessionDelegate(QStyledItemDelegate):
         count = formatting.counted(
             session.message_count, self.tr("%1 message"), self.tr("%1 messages")
         )
-        parts = (source_name(session.source), visible(session.project), count)
+        parts = (program_name(session), visible(session.project), count)
         return " · ".join(part for part in parts if part)

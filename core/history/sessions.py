@@ -47,7 +47,7 @@ _COLUMNS = (
     " CASE WHEN NOT EXISTS (SELECT 1 FROM sessions AS f WHERE f.source_id = s.source_id"
     " AND f.native_id = s.parent_native_id) THEN s.parent_native_id END) END,"
     " s.relation, s.archived_at_ms, s.pinned_at_ms, s.end_reason, s.trashed_at_ms,"
-    " s.reset_cutoff_seq"
+    " s.reset_cutoff_seq, r.display_name"
 )
 _LATER_SCHEMA = 5
 _LATER_COLUMNS = ("s.channel", "s.gone_at_ms", "s.own_project", "s.told_project")
@@ -249,7 +249,7 @@ def _position(token: str | None, sort: str) -> tuple[int | None, int] | None:
 
 def _session(row: tuple[Any, ...]) -> Session:
     session_id, ref, source, native_id, kind, title, title_source, *told = row
-    *rest, reset_cutoff_seq, channel, gone_at_ms, own_project, told_project = told
+    *rest, reset_cutoff_seq, program, channel, gone_at_ms, own_project, told_project = told
     *rest, relation, archived_at_ms, pinned_at_ms, end_reason, trashed_at_ms = rest
     model, cwd, git_repo_root, git_branch, started, last_active, messages, turns, parent = rest
     return Session(
@@ -279,4 +279,5 @@ def _session(row: tuple[Any, ...]) -> Session:
         gone_at_ms=gone_at_ms,
         own_project=own_project,
         told_project=told_project,
+        program=program,
     )

@@ -51,6 +51,18 @@ def test_the_header_says_what_is_open_in_two_lines(show):
     assert header._when.text() == f"{day}, {formatting.clock(NOON_MS - 3_600_000)} – {clock}"
 
 
+def test_a_session_is_named_by_the_program_it_was_held_with_and_its_times_by_the_clock(show):
+    header = show(ConversationHeader(), 776, 64)
+    late = NOON_MS + 3_600_000
+    held = session(1, source="pi", program="OpenClaw", started_at_ms=late)
+    header.show_session(HeaderState(held))
+
+    assert header._facts.text() == "OpenClaw · feed-reader · gpt-5-codex"
+    day = formatting.short_day(formatting.local(NOON_MS).date(), formatting.today())
+    times = f"{formatting.clock(NOON_MS)} – {formatting.clock(late)}"
+    assert header._when.text() == f"{day}, {times}"
+
+
 def test_a_title_is_cut_only_where_it_must_and_its_tooltip_is_text(show):
     header = show(ConversationHeader(), 776, 64)
     header.show_session(HeaderState(session(1, title="short")))

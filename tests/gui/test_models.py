@@ -86,6 +86,15 @@ def test_a_session_is_spoken_with_source_project_count_and_time(qapp):
     assert spoken.endswith("pinned")
 
 
+def test_what_one_reader_reads_of_several_programs_is_spoken_with_the_program(qapp):
+    sessions = SessionsModel()
+    sessions.replace([session(1, source="pi", program="Oh-My-Pi\u202e")], complete=True)
+
+    spoken = sessions.data(sessions.index(0), Qt.ItemDataRole.AccessibleTextRole)
+    assert "Oh-My-Pi" in spoken
+    assert "\u202e" not in spoken
+
+
 def test_hits_stand_below_the_row_of_their_session(qapp):
     model = HitsModel()
     watched(model)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from PySide6.QtWidgets import QWidget
 
 from app import formatting
-from app.models.sessions import source_name
+from app.models.sessions import program_name
 from app.text_ranges import one_line
 from app.views.maintenance import retention_words
 from app.views.maintenance.list_sheet import Column, ListSheet, Row
@@ -37,7 +37,7 @@ class GoingSheet(ListSheet):
         last = session.last_active_at_ms
         return (
             one_line(session.title).strip() or self.tr("Untitled"),
-            source_name(session.source),
+            program_name(session),
             formatting.number(session.message_count),
             "–" if last is None else formatting.moment(last),
         )

@@ -56,6 +56,7 @@ def test_a_session_is_listed_with_all_that_is_known_of_it(db):
     assert (found.message_count, found.user_turn_count) == (2, 2)
     assert (found.parent_ref, found.relation) == ("parent", Relation.FORK)
     assert (found.end_reason, found.project) == ("done", "repo")
+    assert found.program == "claude-code"  # as these tests call their source
 
 
 def test_the_newest_come_first_and_those_without_a_time_last(db):
