@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from app import formatting
-from app.render import blocks, folded, safe_text, words
+from app.render import blocks, folded, media, safe_text, words
 from app.render.blocks import note
 from app.render.item import ROLE_INKS, Item, Scene, item
 from app.render.runs import Run, no_marks
@@ -125,10 +125,9 @@ def _unformatted(scene: Scene, sheet: Sheet, piece: Piece, reason: str, again: s
 
 
 def _picture(sheet: Sheet, ref: str) -> str:
-    shown = safe_text.one_line(safe_text.place(ref), 80)
     tokens = sheet.style.tokens
     css = f"background-color:{tokens.unkbg};color:{tokens.text2}"
-    text = Run(words.image_not_loaded(shown), css, is_ours=True)
+    text = Run(media.not_loaded(ref), css, is_ours=True)
     return blocks.paragraph(sheet, [text], top=6)
 
 

@@ -96,6 +96,11 @@ def image_not_loaded(what: str) -> str:
     return translate("viewer", "image not loaded: %1").replace("%1", what)
 
 
+def file_not_loaded(what: str) -> str:
+    """Return what stands in a file's place."""
+    return translate("viewer", "file not loaded: %1").replace("%1", what)
+
+
 def lines(count: int) -> str:
     """Return `14 lines`."""
     return formatting.counted(

@@ -264,6 +264,25 @@ def test_pictures_of_a_message_are_named(said, scene):
     assert "image not loaded: shot.png" in texts(items)
 
 
+@pytest.mark.parametrize(
+    ("ref", "words"),
+    [
+        ("/home/u/media/a.png", "image not loaded: a.png"),
+        ("image; at=/api/v1/files/x", "image not loaded: x"),
+        ("image/png; size=2048; at=15968:716", "image not loaded: image/png, 2 kB"),
+        ("file; at=f-1 plan.pdf", "file not loaded: f-1 plan.pdf"),
+        ("file; at=f-1 shot.JPG", "image not loaded: f-1 shot.JPG"),
+        ("text/plain; at=file:///tmp/large/error.log", "file not loaded: error.log"),
+        ("application/pdf; size=3; at=inline", "file not loaded: application/pdf, 3 bytes"),
+        ("file; at=", "file not loaded: file"),
+    ],
+)
+def test_what_is_no_picture_is_called_a_file_by_its_name(said, scene, ref, words):
+    items, _ = pages.build(Page(1, (said(1, USER, "look", media_refs=(ref,)),)), scene, {})
+
+    assert words in texts(items)
+
+
 @pytest.mark.parametrize("role", [USER, ASSISTANT, TOOL, Role.SYSTEM])
 def test_hostile_text_in_every_role_stays_text(said, scene, role):
     evil = '</td></tr></table><img src="file:///etc/passwd"><a href="javascript:1">\x00\u202e'
