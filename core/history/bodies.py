@@ -17,6 +17,9 @@ VISIBLE = frozenset({MessageState.ACTIVE, MessageState.COMPACTED})
 
 R = TypeVar("R", MessageRecord, SessionRecord, ToolCall)
 
+_FARTHEST = 1 << 62
+"""No position is farther from 0; SQLite's integers end at twice that."""
+
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -73,7 +76,11 @@ def incoming(record: MessageRecord, session_id: int) -> Incoming:
     except UnicodeEncodeError:
         record = clean_fields(record)
         found = content_hash(record)
-    return Incoming(record, session_id, found, record.state, record.position)
+    position = record.position
+    if position is not None and not -_FARTHEST <= position <= _FARTHEST:
+        position = max(-_FARTHEST, min(position, _FARTHEST))
+        record = replace(record, position=position)
+    return Incoming(record, session_id, found, record.state, position)
 
 
 def content_hash(record: MessageRecord) -> bytes:

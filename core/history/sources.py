@@ -163,9 +163,9 @@ def save_file(db: apsw.Connection, source_id: int, reading: FileReading) -> int:
             reading.tail_hash,
             reading.reader_version,
             reading.state,
-            reading.error,
-            json.dumps(reading.unknown_records, ensure_ascii=False),
-            json.dumps(list(reading.bad_records), ensure_ascii=False),
+            None if reading.error is None else clean(reading.error),
+            clean(json.dumps(reading.unknown_records, ensure_ascii=False)),
+            clean(json.dumps(list(reading.bad_records), ensure_ascii=False)),
         ),
     ).get
     return found

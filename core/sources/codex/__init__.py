@@ -11,10 +11,12 @@ from pathlib import Path
 
 from core.errors import SourceError
 from core.sources import found as places
+from core.sources import there
 from core.sources.codex import beside, old, rollout_files, survey
 from core.sources.codex import rollout as rollout_reader
 from core.sources.codex.kinds import CALLS, OUTPUTS
 from core.sources.codex.survey import JsonDict
+from core.sources.codex.texts import type_of
 from core.sources.instants import instant
 from core.sources.records import ReaderState, Record, SourceIdentity
 from core.types import FoundSource, TimeQuality
@@ -43,14 +45,14 @@ def recognises(path: Path) -> bool:
     Looks at the first lines of a file, of a folder's first few files. What `codex exec --json`
     prints is recognised, so that `read` can refuse it in words.
     """
-    if path.is_dir():
+    if there.is_dir(path):
         return any(_is_ours(file) for file in islice(rollout_files.rollouts(path), _LOOKED_AT))
-    return path.is_file() and _is_ours(path)
+    return there.is_file(path) and _is_ours(path)
 
 
 def files(path: Path) -> Iterator[Path]:
     """Yield the rollouts at or below a path, oldest first, then the prompt history in it."""
-    if path.is_file():
+    if there.is_file(path):
         yield path
         return
     is_home = rollout_files.is_home(path)
@@ -58,7 +60,7 @@ def files(path: Path) -> Iterator[Path]:
         if is_home or (file.name != beside.HISTORY and _is_ours(file)):
             yield file
     history = path / beside.HISTORY
-    if history.is_file() and _is_ours(history):
+    if there.is_file(history) and _is_ours(history):
         yield history
 
 
@@ -70,7 +72,7 @@ def is_home(folder: Path) -> bool:
 def found(env: Mapping[str, str], home: Path) -> Iterator[FoundSource]:
     """Yield the person's own home of Codex, archived sessions with it."""
     root = Path(env.get("CODEX_HOME") or home / ".codex")
-    if not root.is_dir():
+    if not there.is_dir(root):
         return
     sizes = [
         size
@@ -127,7 +129,7 @@ def _is_ours(path: Path) -> bool:
 
 
 def _is_line(value: JsonDict) -> bool:
-    kind = value.get("type")
+    kind = type_of(value)
     if isinstance(value.get("payload"), dict):
         return kind in survey.ENVELOPES
     if survey.is_exec_stream(value) or survey.is_bare_meta(value):

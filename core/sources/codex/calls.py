@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
-from core.sources.codex.texts import arguments_of, mapping, string
+from core.sources.codex.texts import arguments_of, mapping, string, type_of
 from core.types import ToolCall, ToolStatus
 
 # These hold their own result: no output line follows.
@@ -37,7 +37,7 @@ class Calls:
             self._made[native] = count = self._made.get(native, 0) + 1
             unique = native if count == 1 else f"{native}#{count}"
         status = ToolStatus.UNKNOWN
-        if payload.get("type") in _WHOLE:
+        if type_of(payload) in _WHOLE:
             status = _ENDS.get(str(payload.get("status")), status)
         else:
             self._open.setdefault(native or "", deque()).append((unique, name))

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from core.sources import there
 from core.sources.lines import Readable
 
 if sys.version_info >= (3, 14):
@@ -50,10 +51,10 @@ class _Bounded:
 
 def present(path: Path) -> Path:
     """Return the path, or its twin if it was compressed or unpacked since it was listed."""
-    if path.exists():
+    if there.exists(path):
         return path
     twin = path.with_suffix("") if path.suffix == ".zst" else path.with_name(path.name + ".zst")
-    return twin if twin.exists() else path
+    return twin if there.exists(twin) else path
 
 
 @contextmanager
@@ -77,7 +78,7 @@ def is_home(folder: Path) -> bool:
 
     Many programs have a folder `sessions`: that of Codex holds years, or rollouts themselves.
     """
-    kept = [folder / name for name in FOLDERS if (folder / name).is_dir()]
+    kept = [folder / name for name in FOLDERS if there.is_dir(folder / name)]
     return bool(kept) and (folder.name == HOME or any(map(_holds_rollouts, kept)))
 
 
@@ -104,7 +105,7 @@ def rollouts(root: Path) -> Iterator[Path]:
 
 
 def _below(root: Path) -> Iterator[Path]:
-    kept = [root / name for name in FOLDERS if (root / name).is_dir()]
+    kept = [root / name for name in FOLDERS if there.is_dir(root / name)]
     for start in kept or [root]:
         for folder, _, names in os.walk(start):
             for name in names:

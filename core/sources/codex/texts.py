@@ -77,6 +77,12 @@ class Content:
         return join(self.texts)
 
 
+def type_of(value: Mapping[str, Any]) -> str | None:
+    """Return the `type` of a line or item, as a text of at most 80 whatever it is."""
+    kind = value.get("type")
+    return kind if kind is None else str(kind)[:80]
+
+
 def string(value: object) -> str | None:
     """Return the value when it is a string with something in it, else None."""
     return value if isinstance(value, str) and value else None

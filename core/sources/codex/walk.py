@@ -69,7 +69,7 @@ class Walk:
         self._here = self._place(found, payload)
         if found.offset < self._plan.skip_to:
             return
-        kind = value.get("type")
+        kind = texts.type_of(value)
         match kind:
             case "response_item":
                 yield from self._item(payload)
@@ -87,7 +87,7 @@ class Walk:
                 self.model = string(value.get("model")) or self.model
                 yield from self._item(value)
             case _:
-                yield UnknownRecord(str(kind)[:80])
+                yield UnknownRecord(str(kind))
 
     @property
     def bytes(self) -> int:
@@ -125,7 +125,7 @@ class Walk:
     # What the model saw
 
     def _item(self, payload: Payload) -> Told:
-        kind = payload.get("type")
+        kind = texts.type_of(payload)
         if kind in CALLS:
             yield from self._call(payload, CALLS[kind])
         elif kind in OUTPUTS:
@@ -141,7 +141,7 @@ class Walk:
         elif kind == "token_count":
             self._count(self.tokens.counted(payload))
         elif kind not in QUIET_ITEMS:
-            yield UnknownRecord(f"response_item/{str(kind)[:80]}")
+            yield UnknownRecord(f"response_item/{kind}")
 
     def _message(self, payload: Payload) -> Told:
         content = texts.content_of(payload.get("content", payload.get("message")))
@@ -185,7 +185,7 @@ class Walk:
     # What the screen showed
 
     def _event(self, payload: Payload) -> Told:
-        kind = payload.get("type")
+        kind = texts.type_of(payload)
         text = payload.get("message", payload.get("text"))
         match kind:
             case "user_message":
@@ -212,7 +212,7 @@ class Walk:
                 error = mapping(payload.get("error"))
                 yield from self._note(string(text) or string(error.get("message")))
             case _ if kind not in QUIET_EVENTS:
-                yield UnknownRecord(f"event_msg/{str(kind)[:80]}")
+                yield UnknownRecord(f"event_msg/{kind}")
 
     def _completed(self, item: Payload) -> Told:
         """An item of the screen as a whole; only texts are told, the rest are calls' twins."""

@@ -115,7 +115,7 @@ def _result(block: Json, at: str) -> Result:
 
 def _said(part: object, media: list[str], at: str) -> str:
     """Return what a part of a result says; a picture is named among the media instead."""
-    if isinstance(part, dict) and part.get("type") in _MEDIA:
+    if isinstance(part, dict) and text(part, "type") in _MEDIA:
         media.append(_media(part, str(part["type"]), at))
         return ""
     return text(mapping(part), "text") or ("" if part in (None, {}, []) else json_text(part))
