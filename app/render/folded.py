@@ -29,7 +29,8 @@ def text_key(message: Message, *, reasoning: bool = False) -> str:
 
 
 def state_badge(style: Style, message: Message) -> str:
-    """Return what sets a message apart from what its session shows, as a tinted word; or ''."""
+    """Return what sets a message apart from what its session shows, as tinted words; or ''."""
+    tokens = style.tokens
     said = {
         MessageState.COMPACTED: translate("viewer", "compacted"),
         MessageState.REWOUND: translate("viewer", "rewound"),
@@ -37,7 +38,8 @@ def state_badge(style: Style, message: Message) -> str:
         MessageState.HIDDEN: translate("viewer", "hidden"),
         MessageState.SUPERSEDED: translate("viewer", "replaced later"),
     }.get(message.state)
-    return "" if said is None else badge(said, style.tokens.unk, style.tokens.unkbg)
+    every = [said, translate("viewer", "gone at the source") if message.gone else None]
+    return gap().join(badge(each, tokens.unk, tokens.unkbg) for each in every if each)
 
 
 def content_of(message: Message) -> Text:

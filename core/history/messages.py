@@ -68,8 +68,14 @@ def with_gone(
     db: apsw.Connection, session_id: int, messages: Iterable[Message]
 ) -> tuple[Message, ...]:
     """Return messages of a session, those marked that its source no longer has."""
-    gone = gone_messages(db, session_id)
-    return tuple(replace(m, gone=True) if m.id in gone else m for m in messages)
+    found = tuple(messages)
+    if not found:
+        return found
+    rows = [message.id for message in found]
+    gone = gone_messages(db, session_id, min(rows), max(rows))
+    if not gone:
+        return found
+    return tuple(replace(m, gone=True) if m.id in gone else m for m in found)
 
 
 def message_from(row: tuple[Any, ...], number: int, chars: int) -> Message:

@@ -10,7 +10,7 @@ from typing import Any
 
 import apsw
 
-from core.history.messages import IS_VISIBLE, MESSAGE_COLUMNS, message_from
+from core.history.messages import IS_VISIBLE, MESSAGE_COLUMNS, message_from, with_gone
 from core.recall.caps import capped
 from core.recall.numbering import Place, visible_before
 from core.recall.window import (
@@ -131,10 +131,11 @@ def _numbered(
     db: apsw.Connection, session: Session, rows: Iterable[_Row], chars: int
 ) -> tuple[Message, ...]:
     total = session.message_count
-    return tuple(
+    found = (
         capped(message_from(row, visible_before(db, session.id, _place(row), total) + 1, chars))
         for row in rows
     )
+    return with_gone(db, session.id, found)
 
 
 def _place(row: _Row) -> Place:

@@ -10,7 +10,13 @@ from typing import Any
 import apsw
 
 from core.errors import NotFoundError
-from core.history.messages import IS_VISIBLE, MESSAGE_COLUMNS, message_from, number_of
+from core.history.messages import (
+    IS_VISIBLE,
+    MESSAGE_COLUMNS,
+    message_from,
+    number_of,
+    with_gone,
+)
 from core.history.sessions import session_by_id
 from core.recall.numbering import Place, visible_before
 from core.types import Bookends, Message, Window
@@ -68,10 +74,14 @@ def window(
     later = list(neighbours(db, session_id, place, after, earlier=False))
     number = visible_before(db, session_id, place, total) + 1
     step = 1 if is_visible(db, message_id) else 0
-    messages = (
-        *_numbered(earlier, number - len(earlier), WINDOW_CHARS),
-        *_numbered([row], number, WINDOW_CHARS),
-        *_numbered(later, number + step, WINDOW_CHARS),
+    messages = with_gone(
+        db,
+        session_id,
+        (
+            *_numbered(earlier, number - len(earlier), WINDOW_CHARS),
+            *_numbered([row], number, WINDOW_CHARS),
+            *_numbered(later, number + step, WINDOW_CHARS),
+        ),
     )
     unseen = total - (number - 1 + step + len(later))
     skipped = _not_behind(db, session_id, behind)
@@ -106,7 +116,7 @@ def more(
     if not rows:
         return ()
     number = visible_before(db, session_id, Place(rows[0][_SEQ], rows[0][_ID]), total) + 1
-    return _numbered(rows, number, WINDOW_CHARS)
+    return with_gone(db, session_id, _numbered(rows, number, WINDOW_CHARS))
 
 
 def bookends(db: apsw.Connection, session_id: int, first: int = 3, last: int = 3) -> Bookends:
@@ -145,8 +155,8 @@ def _ends(
     rest = min(last, total - len(head))
     tail = list(neighbours(db, session_id, END, rest, earlier=True))[::-1]
     return Bookends(
-        _numbered(head, skipped + 1, chars),
-        _numbered(tail, every - len(tail) + 1, chars),
+        with_gone(db, session_id, _numbered(head, skipped + 1, chars)),
+        with_gone(db, session_id, _numbered(tail, every - len(tail) + 1, chars)),
         total,
     )
 
