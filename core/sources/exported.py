@@ -5,6 +5,7 @@ One conversation is held at a time, and nothing is unpacked to the disk.
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ from core.errors import SourceError
 from core.sources import archive
 from core.sources import files as source_files
 from core.sources.json_array import elements
-from core.sources.lines import JsonObject, Readable, objects
+from core.sources.lines import MAX_DEPTH, JsonObject, Readable, objects
 from core.sources.records import BadSourceRecord, ReadTo, Remark, UnknownRecord
 
 GLIMPSE_BYTES = 256 << 10
@@ -81,12 +82,12 @@ def names(path: Path) -> frozenset[str]:
 
 
 def conversations(
-    path: Path, is_wanted: Names, is_conversation: Test
+    path: Path, is_wanted: Names, is_conversation: Test, deepest: int = MAX_DEPTH
 ) -> Iterator[Found | BadSourceRecord | Remark | UnknownRecord | ReadTo]:
     """Yield the conversations of an export in its order, and what else was met.
 
     An object that is none is unknown; a list of them in an object `conversations` is taken
-    out, since some tools wrap them so.
+    out, since some tools wrap them so. One that nests deeper than `deepest` is a bad record.
 
     Raises:
         SourceError: it cannot be read, or is an archive that is refused or has none.
@@ -95,7 +96,7 @@ def conversations(
         with source_files.opened(path) as stream:
             size = source_files.stamp_of(stream).size
             text = source_files.as_utf8(stream)
-            yield from _of_file(path, text, is_conversation, "", (0, size))
+            yield from _of_file(path, text, is_conversation, deepest, "", (0, size))
         return
     with archive.opened(path) as opened:
         entries = opened.entries(is_wanted)
@@ -106,7 +107,8 @@ def conversations(
             name = PurePath(entry.filename)
             with opened.open(entry) as stream:
                 at = f"{entry.filename}@"
-                yield from _of_file(name, stream, is_conversation, at, (before, total))
+                done = (before, total)
+                yield from _of_file(name, stream, is_conversation, deepest, at, done)
             before += entry.file_size
 
 
@@ -114,12 +116,14 @@ def _of_file(
     name: PurePath,
     stream: Readable,
     is_conversation: Test,
+    deepest: int,
     at: str,
     progress: tuple[int, int],
 ) -> Iterator[Found | BadSourceRecord | Remark | UnknownRecord | ReadTo]:
     """Yield what one file holds; `at` names it in references to its bytes."""
     before, total = progress
-    read = objects if name.suffix in (".jsonl", ".ndjson") else elements
+    is_lines = name.suffix in (".jsonl", ".ndjson")
+    read = objects if is_lines else partial(elements, deepest=deepest)
     for found in read(stream, is_conversation):
         if not isinstance(found, JsonObject):
             yield found

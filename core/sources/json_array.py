@@ -11,7 +11,16 @@ import json
 import re
 from collections.abc import Iterator
 
-from core.sources.lines import LINE_BYTES, Envelope, JsonObject, Line, Readable, recover
+from core.sources.lines import (
+    LINE_BYTES,
+    MAX_DEPTH,
+    Envelope,
+    JsonObject,
+    Line,
+    Readable,
+    recover,
+    too_deep,
+)
 from core.sources.records import BadSourceRecord, Remark
 
 CHUNK_BYTES = 4 << 20
@@ -28,7 +37,11 @@ _decode = json.JSONDecoder(strict=False).raw_decode
 
 
 def elements(
-    stream: Readable, known: Envelope, *, limit: int = LINE_BYTES
+    stream: Readable,
+    known: Envelope,
+    *,
+    limit: int = LINE_BYTES,
+    deepest: int = MAX_DEPTH,
 ) -> Iterator[JsonObject | BadSourceRecord | Remark]:
     """Yield the objects of an array, or the one object that stands instead of an array.
 
@@ -36,6 +49,8 @@ def elements(
         stream: UTF-8, with or without a byte order mark.
         known: tells a record from a part of one, for what stands behind damage.
         limit: how many characters are held to find the end of an object.
+        deepest: an object that nests deeper is a bad record, as a line is: what decodes may
+            not be encoded again so deep.
 
     `line` is the place in the array, from 1; `offset` and `length` are bytes of the stream.
     Cost: about 200 MB/s.
@@ -50,7 +65,9 @@ def elements(
             continue
         value, text, closed = window.decode(limit)
         size = _size(text)
-        if value is not None and size is not None and not _has_half_pair(text):
+        if closed and _is_too_deep(text, deepest):
+            yield BadSourceRecord(number, f"nested deeper than {deepest} levels")
+        elif value is not None and size is not None and not _has_half_pair(text):
             yield JsonObject(number, window.offset, size, value, True)
         elif not closed:
             too_large = f"an object of more than {limit} characters"
@@ -166,6 +183,12 @@ def _closing(text: str, start: int) -> int | None:
         if depth == 0:
             return position
     return None
+
+
+def _is_too_deep(text: str, deepest: int) -> bool:
+    if text.count("{") + text.count("[") <= deepest:
+        return False
+    return too_deep(text.encode("utf-8", "surrogateescape"), deepest)
 
 
 def _size(text: str) -> int | None:

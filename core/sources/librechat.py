@@ -31,6 +31,9 @@ MOVES = False
 NO_TITLES = {"new chat", "untitled"}
 """Titles of conversations that were never given one."""
 
+_DEEPEST = 900
+"""A message hangs in its parent's `children`, two levels each; the decoder ends near a thousand."""
+
 _KEPT = ("endpoint", "options", "tags")
 _ROLES = {role.value: role for role in Role}
 _NO_PARENT = "00000000-0000-0000-0000-000000000000"
@@ -85,7 +88,7 @@ def read(path: Path) -> Iterator[Record]:
     Raises:
         SourceError: the file cannot be read.
     """
-    for each in exported.conversations(path, _no_entry, _is_export):
+    for each in exported.conversations(path, _no_entry, _is_export, _DEEPEST):
         if not isinstance(each, exported.Found):
             yield each
         elif isinstance(each.value.get("messages"), list):

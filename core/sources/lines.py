@@ -255,16 +255,23 @@ def without_surrogates(text: str) -> str:
 
 
 _NOT_BRACKETS = bytes(b for b in range(256) if b not in b"[]{}")
+_ONE_KIND = bytes.maketrans(b"{}", b"[]")
+_USUAL_DEPTH = 16
 
 
-def too_deep(raw: bytes) -> bool:
-    """Tell whether the JSON text nests deeper than `MAX_DEPTH`; linear, without recursion."""
-    if len(raw) <= MAX_DEPTH or raw.count(b"[") + raw.count(b"{") <= MAX_DEPTH:
+def too_deep(raw: bytes, deepest: int = MAX_DEPTH) -> bool:
+    """Tell whether the JSON text nests deeper than `deepest`; linear, without recursion."""
+    if len(raw) <= deepest or raw.count(b"[") + raw.count(b"{") <= deepest:
         return False
     outside = raw.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')[::2]
+    brackets = left = b"".join(outside).translate(_ONE_KIND, _NOT_BRACKETS)
+    for _ in range(min(_USUAL_DEPTH, deepest)):  # each time the innermost ones go
+        left = left.replace(b"[]", b"")
+    if not left:
+        return False
     depth = 0
-    for bracket in b"".join(outside).translate(None, _NOT_BRACKETS):
-        depth += 1 if bracket in b"[{" else -1
-        if depth > MAX_DEPTH:
+    for bracket in brackets:
+        depth += 1 if bracket == ord("[") else -1
+        if depth > deepest:
             return True
     return False

@@ -170,6 +170,18 @@ def test_hostile_bytes_end_soon(hostile):
     assert values(read(hostile)) == []
 
 
+@pytest.mark.parametrize(("levels", "is_read"), [(199, True), (200, False), (900, False)])
+def test_an_object_that_nests_too_deep_costs_itself_as_a_line_does(levels, is_read):
+    """The object is a level, too."""
+    deep = b'{"mapping": ' + b"[" * levels + b"]" * levels + b', "t": "]}"}'
+    found = read(b"[" + deep + b', {"mapping": {}, "t": "next"}]')
+    assert [value["t"] for value in values(found)] == ["]}", "next"][not is_read :]
+    bad = [each for each in found if isinstance(each, BadSourceRecord)]
+    assert [(each.line, each.reason) for each in bad] == (
+        [] if is_read else [(1, "nested deeper than 200 levels")]
+    )
+
+
 def test_memory_is_bounded_by_the_largest_object():
     one = json.dumps(conversation("x", text="y" * 100_000)).encode()
     data = b"[" + b",".join([one] * 300) + b"]"

@@ -196,6 +196,20 @@ def test_a_long_conversation_that_is_nested_is_whole(read):
     assert found.shown() == [f"t{n}" for n in range(400)]
 
 
+def test_one_that_nests_too_deep_is_told_and_costs_itself(tmp_path):
+    deep: list[object] = []
+    for number in reversed(range(460)):
+        deep = [{**message(f"t{number}", f"k{number}"), "children": deep}]
+    path = tmp_path / "e.json"
+    whole = conversation(message("ochre", "k"))
+    path.write_text(json.dumps([conversation(*deep), whole]), encoding="utf-8")
+    found = list(librechat.read(path))
+    assert [each.reason for each in found if isinstance(each, BadSourceRecord)] == [
+        "nested deeper than 900 levels"
+    ]
+    assert [each.content for each in found if isinstance(each, MessageRecord)] == ["ochre"]
+
+
 # Chatbot UI
 
 

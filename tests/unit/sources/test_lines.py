@@ -187,6 +187,15 @@ def test_the_depth_limit_counts_levels(depth):
     assert too_deep(b"[" * depth + b"]" * depth) == (depth > 200)
 
 
+@given(st.text("[]{}", max_size=60), st.integers(1, 30))
+def test_the_depth_is_that_of_counting_whatever_the_brackets(brackets, deepest):
+    depth = most = 0
+    for each in brackets:
+        depth += 1 if each in "[{" else -1
+        most = max(most, depth)
+    assert too_deep(brackets.encode(), deepest) == (most > deepest)
+
+
 @pytest.mark.parametrize("cut", range(1, len(line(user("1"))) - 1))
 def test_a_record_glued_to_a_truncated_one_is_found(cut):
     found = read(line(user("1"))[:cut] + line(user("2")) + line(user("3")))
