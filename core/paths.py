@@ -53,7 +53,7 @@ def ensure_private_dir(path: Path) -> None:
         StoreError: it is no folder, is a link, is another user's, or others may write to it.
             What such a folder holds may have been planted, so it is not repaired.
     """
-    missing = [p for p in (path, *path.parents) if not p.exists() and not p.is_symlink()]
+    missing = [p for p in (path, *path.parents) if not os.path.lexists(p)]
     try:
         for folder in reversed(missing):
             folder.mkdir(mode=0o700, exist_ok=True)

@@ -1,6 +1,7 @@
 """`backscroll backup`: snapshots of the store, each proved by restoring it."""
 
 import argparse
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -67,7 +68,7 @@ def named(profile: Path, name: str) -> Path:
         if name in (Path(each.path).name, Path(each.path).stem):
             return Path(each.path)
     path = Path(name).expanduser().absolute()
-    if not path.exists():
+    if not os.path.lexists(path):
         raise NotFoundError(f"there is no snapshot {name}; backscroll backup --list shows them")
     return path
 

@@ -11,7 +11,7 @@ from app.cli.output import Output
 from app.cli.store_access import writing
 from core.errors import SourceError
 from core.sources.kinds import KINDS
-from core.types import FileReport, ImportReport, Progress
+from core.types import UNCHANGED, FileReport, ImportReport, Progress
 
 _SHOWN_REASONS = 20
 
@@ -43,7 +43,7 @@ def add_to(commands: Any, shared: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, output: Output) -> int:
     """Import and report; 3 when records or files could not be read, 1 when none could."""
-    from core.sources import ingest
+    from core.sources import ingest, there
     from core.sources.detect import found_on_this_machine
     from core.upkeep import importing, operations
 
@@ -55,8 +55,7 @@ def run(args: argparse.Namespace, output: Output) -> int:
     if not paths:
         raise SourceError("nothing to import was found on this machine; name a file or folder")
     for path in paths:
-        if not path.exists():
-            raise SourceError(f"{path} does not exist", path=str(path))
+        there.require(path)
     job = ingest.Import(paths, kind=args.kind, again=args.again)
     told = importing.arguments(paths, args.kind)
     with writing(args) as db, operations.recorded(db, importing.KIND, told, "command") as claim:
@@ -100,7 +99,10 @@ def _print(report: ImportReport, output: Output) -> None:
     )
     if report.conflicts:
         output.line(f"{report.conflicts:,} kept beside an earlier message of the same id")
-    reasons = [line for file in report.files for line in _reasons(file)]
+    if report.unchanged:
+        output.line(f"  {words.plural(report.unchanged, 'file')} unchanged since the last import")
+    told = sorted(report.files, key=_weight)
+    reasons = [line for file in told for line in _reasons(file)]
     for line in reasons[:_SHOWN_REASONS]:
         output.line(f"  {line}")
     if len(reasons) > _SHOWN_REASONS:
@@ -109,10 +111,15 @@ def _print(report: ImportReport, output: Output) -> None:
         output.line(f"  {words.plural(count, 'record')} of the unknown type {kind!r}")
 
 
+def _weight(file: FileReport) -> int:
+    """What failed comes first, then what was read in part: the lines that are shown are few."""
+    return 0 if file.outcome == "failed" else 1 if file.bad_records else 2
+
+
 def _reasons(file: FileReport) -> list[str]:
     lines = [f"{bad.path}:{bad.line}: {bad.reason}" for bad in file.bad_records]
-    if file.reason:
-        lines.insert(0, f"{file.path}: {file.reason}")
+    if file.reason and file.reason != UNCHANGED:
+        lines.insert(0, words.of_file(file.path, file.reason))
     return lines
 
 

@@ -1,6 +1,7 @@
 """`backscroll install cjk`: build and verify the tokenizer, or only verify it."""
 
 import argparse
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -52,7 +53,7 @@ def _log(args: argparse.Namespace, prefix: Path) -> Iterator[str]:
     from core.types import Progress
     from core.upkeep import tokenizing
 
-    if not store_path(args).exists():  # a store is not made for this alone
+    if not os.path.lexists(store_path(args)):  # a store is not made for this alone
         yield from filter(None, tokenizer.building(prefix))
         return
     with writing(args) as db:

@@ -5,6 +5,7 @@ the server starts without one, sees what other processes stored meanwhile, and h
 it while nothing is asked.
 """
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -247,7 +248,7 @@ def _opened(path: Path, *, writes: bool = False) -> Iterator[apsw.Connection]:
     Raises:
         StoreError: there is no store, or it has another schema than this version reads.
     """
-    if not path.exists():
+    if not os.path.lexists(path):
         raise StoreError("nothing is stored yet for this profile: run `backscroll import` first")
     opening = connection.open_writer if writes else connection.open_reader
     db = opening(path, tokenizer=tokenizer.locate())

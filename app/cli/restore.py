@@ -1,6 +1,7 @@
 """`backscroll restore`: go back to a snapshot."""
 
 import argparse
+import os
 from typing import Any
 
 from app.cli import backup, words
@@ -45,7 +46,7 @@ def run(args: argparse.Namespace, output: Output) -> int:
         f"{chosen.name} of {words.local_time(found.created_at_ms)} ({count} in {sessions},"
         f" {words.size(found.bytes)}, {proved}) takes the place of the store"
     )
-    if store_path(args).exists():
+    if os.path.lexists(store_path(args)):
         size = words.size(store_path(args).stat().st_size)
         what += f" ({size}), whose newer messages are then only in the folder it is moved to"
     require_yes(args, output, f"{what}.")

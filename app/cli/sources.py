@@ -1,6 +1,7 @@
 """`backscroll sources`: where history comes from, and what of it is watched."""
 
 import argparse
+import os
 from dataclasses import asdict
 from typing import Any
 
@@ -81,7 +82,7 @@ def run(args: argparse.Namespace, output: Output) -> int:
     stored: tuple[KnownSource, ...] = ()
     places: tuple[WatchedPlace, ...] = ()
     watcher = None
-    if store_path(args).exists():
+    if os.path.lexists(store_path(args)):
         with reading(args) as db:
             stored = known_sources.known(db)
             places, watcher = watched.places(db), watched.watcher(db)

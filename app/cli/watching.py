@@ -62,7 +62,7 @@ def add(db: "apsw.Connection", paths: Iterable[Path], kind: str | None) -> tuple
         SourceError: one is not there, or the kind is none; nothing was changed.
     """
     from core.history import watched
-    from core.sources import detect
+    from core.sources import detect, there
     from core.sources.lines import without_surrogates
     from core.store.connection import written
 
@@ -70,9 +70,11 @@ def add(db: "apsw.Connection", paths: Iterable[Path], kind: str | None) -> tuple
         detect.reader_of(kind)
     found = []
     for path in paths:
-        if not path.exists():
-            raise SourceError(f"{path} does not exist", path=str(path))
-        home = detect.home_of(path) if path.is_dir() and not kind else None
+        there.require(path)
+        is_folder = there.is_dir(path)
+        if not is_folder and not there.is_file(path):
+            raise SourceError(f"{path} is neither a file nor a folder", path=str(path))
+        home = detect.home_of(path) if is_folder and not kind else None
         found.append((without_surrogates(str(path)), kind or (home.KIND if home else "")))
 
     def store(db: "apsw.Connection") -> None:
@@ -125,7 +127,7 @@ def _show_report(told: Noticed, output: Output) -> None:
     output.line(f"{told.place.path}: {counts}")
     for file in report.files:
         if file.outcome == "failed":
-            output.line(f"  {file.path}: {file.reason}")
+            output.line(f"  {words.of_file(file.path, file.reason or '')}")
         for bad in file.bad_records:
             output.line(f"  {bad.path}:{bad.line}: {bad.reason}")
 

@@ -39,6 +39,11 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
+def of_file(path: str, reason: str) -> str:
+    """Return what there is to say of a file, its name once: most reasons begin with it."""
+    return reason if reason.startswith(path) else f"{path}: {reason}"
+
+
 def progress(step: Progress) -> str:
     """Return how far long work has come, in one line."""
     share = f" {step.done / step.total:.0%}" if step.total else ""

@@ -29,6 +29,7 @@ def merged(reports: Sequence[ImportReport]) -> ImportReport:
         files=tuple(file for report in reports for file in report.files),
         unknown_records=dict(unknown),
         conflicts=sum(report.conflicts for report in reports),
+        unchanged=sum(report.unchanged for report in reports),
     )
 
 

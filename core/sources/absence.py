@@ -110,7 +110,7 @@ def judged(stored: Stored, raw: RawLook, text: str, elapsed_s: float) -> Absence
     reasons = [f"the search was cut short ({stored.reason})"] if not stored.complete else []
     reason = "; ".join(reasons + raw.reasons)
     if not findings:
-        findings.append(_nowhere(stored, raw, complete=complete, reason=reason))
+        findings.append(_nowhere(stored, raw, complete=complete))
     unique = {(each.kind, each.sentence): each for each in findings}
     return Absence(
         text=text,
@@ -124,10 +124,10 @@ def judged(stored: Stored, raw: RawLook, text: str, elapsed_s: float) -> Absence
     )
 
 
-def _nowhere(stored: Stored, raw: RawLook, *, complete: bool, reason: str) -> AbsenceFinding:
+def _nowhere(stored: Stored, raw: RawLook, *, complete: bool) -> AbsenceFinding:
     where = (
-        f"{stored.messages:,} messages of the store, and {raw.files:,} files"
-        f" ({raw.bytes:,} bytes) of {raw.places:,} places"
+        f"{_many(stored.messages, 'message')} of the store, and {_many(raw.files, 'file')}"
+        f" ({_many(raw.bytes, 'byte')}) of {_many(raw.places, 'place')}"
     )
     if complete:
         return AbsenceFinding(
@@ -137,9 +137,13 @@ def _nowhere(stored: Stored, raw: RawLook, *, complete: bool, reason: str) -> Ab
         )
     return AbsenceFinding(
         "nowhere",
-        f"Nothing of it was found in {where}, but not all was looked through: {reason}.",
+        f"Nothing of it was found in {where}, but not all was looked through.",
         "look again: with more time, or once those files can be read",
     )
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _of_match(match: RawMatch, stored: Stored) -> Iterator[AbsenceFinding]:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from core.sources import files as disk
 from core.sources import found as places
+from core.sources import there
 from core.sources.headline import derived_title
 from core.sources.instants import UNKNOWN, Instant, instant
 from core.sources.lines import Line, lines, without_surrogates
@@ -61,7 +62,7 @@ def recognises(path: Path) -> bool:
 
 def files(path: Path) -> Iterator[Path]:
     """Yield the file, or the histories below a folder."""
-    if not path.is_dir():
+    if not there.is_dir(path):
         yield path
         return
     for folder, folders, names in os.walk(path):
@@ -79,7 +80,7 @@ def found(env: Mapping[str, str], home: Path) -> Iterator[FoundSource]:
     """Yield the histories whose place is known: one that is named, one in the person's folder."""
     named = env.get("AIDER_CHAT_HISTORY_FILE")
     for path in dict.fromkeys([*([Path(named)] if named else ()), home / NAME]):
-        if path.is_file():
+        if there.is_file(path):
             yield places.found(KIND, path, "Aider", size=path.stat().st_size)
 
 
@@ -274,7 +275,7 @@ def _session(run: _Run, path: Path, equals: Counter[str]) -> SessionRecord:
         title_source=TitleSource.DERIVED if title else TitleSource.NONE,
         model=model[1] if model and run.blocks[0].role == Role.TOOL else None,
         cwd=without_surrogates(str(folder)),
-        git_repo_root=without_surrogates(str(folder)) if (folder / ".git").exists() else None,
+        git_repo_root=without_surrogates(str(folder)) if there.exists(folder / ".git") else None,
         started_at_ms=instant(run.started)[0] if run.started else None,
     )
 

@@ -152,7 +152,14 @@ def home_of(folder: Path) -> Reader | None:
 
     Such a folder holds much that is no history, and its reader knows what is.
     """
-    return next((reader for reader in READERS.values() if reader.is_home(folder)), None)
+    return next((reader for reader in READERS.values() if _is_home(reader, folder)), None)
+
+
+def _is_home(reader: Reader, folder: Path) -> bool:
+    try:
+        return reader.is_home(folder)
+    except OSError:
+        return False  # it may not be entered; whoever reads it tells
 
 
 def found_on_this_machine(
@@ -169,4 +176,14 @@ def found_on_this_machine(
     """
     env = os.environ if env is None else env
     home = Path.home() if home is None else home
-    return [place for reader in READERS.values() for place in reader.found(env, home)]
+    found: list[FoundSource] = []
+    for reader in READERS.values():
+        try:
+            found.extend(reader.found(env, home))
+        except OSError as error:  # a folder on the way that may not be entered; said once
+            place = str(error.filename or home)
+            if place not in {each.path for each in found}:
+                reason = f"it cannot be read: {error.strerror or error}"
+                name = Path(place).name
+                found.append(FoundSource(reader.KIND, place, name, None, 0, False, reason))
+    return found

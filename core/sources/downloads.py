@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Set
 from pathlib import Path, PurePath
 
-from core.sources import exported, found
+from core.sources import exported, found, there
 
 FOLDER = "Downloads"
 
@@ -24,7 +24,7 @@ def exports(
         is_ours: tells by a glimpse, since exports of several services have the same names.
     """
     downloads = home / FOLDER
-    if not downloads.is_dir():
+    if not there.is_dir(downloads):
         return
     for path in sorted(downloads.iterdir()):
         try:
@@ -36,14 +36,14 @@ def exports(
 
 def size(path: Path) -> int:
     """Return the bytes of an export, a file or a folder."""
-    if path.is_file():
+    if there.is_file(path):
         return path.stat().st_size
     return sum(each for _, each in found.sizes(path, ("",)))
 
 
 def _names(path: Path) -> Set[str]:
     """Return the names of what a zip or folder holds, without their folders, or the file's."""
-    if path.is_dir():
+    if there.is_dir(path):
         return {each.name for each in path.iterdir()}
     if path.suffix == ".zip":
         return {PurePath(name).name for name in exported.names(path)}

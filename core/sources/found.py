@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from core.sources import there
 from core.types import FoundSource
 
 
@@ -12,7 +13,7 @@ def found(
 ) -> FoundSource:
     """Return a place as it is offered: importable, or with the reason why not."""
     reason = None
-    if not path.exists():
+    if not there.exists(path):
         reason = f"{path} does not exist"
     elif not os.access(path, os.R_OK):
         reason = f"{path} may not be read"
@@ -39,4 +40,4 @@ def sizes(root: Path, suffixes: tuple[str, ...]) -> Iterator[tuple[Path, int]]:
 
 def size_of(*paths: Path) -> int:
     """Return the bytes of those of the files that are there."""
-    return sum(path.stat().st_size for path in paths if path.is_file())
+    return sum(path.stat().st_size for path in paths if there.is_file(path))

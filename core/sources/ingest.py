@@ -239,6 +239,7 @@ class Import:
             files=tuple(sorted(reports, key=lambda each: each.path)),
             unknown_records=dict(self._unknown),
             conflicts=self._conflicts,
+            unchanged=self._plan.as_read,
         )
 
     def _source_id(

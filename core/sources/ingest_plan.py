@@ -17,7 +17,7 @@ from core.sources import detect, files, legacy, unread
 from core.sources.detect import Reader
 from core.sources.files import CREDENTIAL_NAMES, FileStamp
 from core.sources.lines import without_surrogates
-from core.types import FileReport
+from core.types import UNCHANGED, FileReport
 
 Known = Mapping[str, list[KnownFile]]
 LISTED_SKIPS = 1000
@@ -47,7 +47,8 @@ class Plan:
     """What is to be done. `skipped` counts every file that is not read, listed or not.
 
     `bytes` is how much there is to read.
-    `unchanged` counts, by the source's row, those that are as they were when they were read.
+    `as_read` counts the files that are as they were when they were read, `unchanged` by the
+    source's row what is stored of them.
     `gone` are files that are there no more, `lost` those of them whose sessions are gone with
     them, and `back` are files that were gone and are there again as they were.
     """
@@ -60,6 +61,7 @@ class Plan:
     lost: list[int] = field(default_factory=list)
     back: list[int] = field(default_factory=list)
     skipped: int = 0
+    as_read: int = 0
     unchanged: Counter[int] = field(default_factory=Counter)
 
     def read(self, unit: Unit) -> None:
@@ -280,7 +282,8 @@ class _Planner:
 
     def _unchanged(self, name: str) -> None:
         self._seen.add(name)
-        self.plan.skip(name, "unchanged")
+        self.plan.skip(name, UNCHANGED)
+        self.plan.as_read += 1
         versions = self._known.get(name, ())
         self.plan.unchanged.update(each.source_id for each in versions)
         self.plan.back += [each.id for each in versions if each.state == "gone"]

@@ -12,7 +12,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from core.errors import SourceError
-from core.sources import exported, loose
+from core.sources import exported, loose, there
 from core.sources.instants import instant, instant_ms
 from core.sources.loose import Json
 from core.sources.message_tree import UNLINKED, Link
@@ -46,7 +46,7 @@ def identity(path: Path) -> SourceIdentity:  # noqa: ARG001 (ids are unique in t
 
 def recognises(path: Path) -> bool:
     """Tell by a glimpse at the beginning whether a file is such an export."""
-    if path.is_dir() or path.suffix not in SUFFIXES:
+    if there.is_dir(path) or path.suffix not in SUFFIXES:
         return False
     try:
         head = exported.head(path, _no_entry)
@@ -61,10 +61,10 @@ def recognises(path: Path) -> bool:
 
 def files(path: Path) -> Iterator[Path]:
     """Yield the file itself, or the exports of a folder."""
-    if not path.is_dir():
+    if not there.is_dir(path):
         yield path
         return
-    yield from (p for p in sorted(path.glob("*.json")) if p.is_file() and recognises(p))
+    yield from (p for p in sorted(path.glob("*.json")) if there.is_file(p) and recognises(p))
 
 
 def is_home(folder: Path) -> bool:  # noqa: ARG001 (an export lies anywhere)

@@ -14,7 +14,7 @@ from typing import IO
 import apsw
 
 from core.errors import SourceError
-from core.sources import archive, detect, files, foreign_sqlite
+from core.sources import archive, detect, files, foreign_sqlite, there
 from core.sources.codex.rollout_files import UnpackError, opened
 from core.sources.ingest_plan import NEVER_WALKED
 from core.sources.lines import Readable
@@ -108,7 +108,7 @@ def look(
             found.reasons.append(f"{len(listed) - n:,} of {len(listed):,} files were left: {error}")
             break
         except (SourceError, OSError, UnpackError, zlib.error, apsw.Error) as error:
-            found.reasons.append(f"{each.path} could not be looked into: {error}")
+            found.reasons.append(_unread(each.path, error))
             continue
         found.files += 1
         if line is not None and each.path not in named:
@@ -124,7 +124,7 @@ def _listed(places: Iterable[RawPlace], look: RawLook) -> list[RawMatch]:
         try:
             paths = list(_files(place))
         except (SourceError, OSError) as error:
-            look.reasons.append(f"{place.path} could not be looked into: {error}")
+            look.reasons.append(_unread(place.path, error))
             continue
         for path in paths:
             with suppress(OSError, ValueError):  # it went meanwhile
@@ -144,7 +144,7 @@ def _changed_ns(path: Path) -> int:
 def _files(place: RawPlace) -> Iterator[Path]:
     """Yield what a reader would read there, and any other file that may be history."""
     path = Path(place.path)
-    if not path.is_dir():
+    if not there.is_dir(path):
         if os.path.lexists(path):
             yield path
         return
@@ -167,6 +167,12 @@ def _pattern(text: str) -> re.Pattern[bytes]:
     forms = {text, plain, escaped, plain.replace("/", "\\/"), escaped.replace("/", "\\/")}
     tried = sorted(re.escape(each.encode(errors="surrogatepass")) for each in forms)
     return re.compile(b"|".join(tried), re.IGNORECASE)
+
+
+def _unread(path: str, error: Exception) -> str:
+    """Why a file or folder was not looked into; most errors begin with its name."""
+    told = str(error)
+    return told if told.startswith(path) else f"{path} could not be looked into: {told}"
 
 
 def _line_in(

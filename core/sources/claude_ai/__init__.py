@@ -14,7 +14,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from core.errors import SourceError
-from core.sources import archive, downloads, exported
+from core.sources import archive, downloads, exported, there
 from core.sources import found as places
 from core.sources.claude_ai import conversation
 from core.sources.claude_ai.projects import is_projects, projects_of
@@ -41,7 +41,7 @@ def identity(path: Path) -> SourceIdentity:  # noqa: ARG001 (ids are unique in t
 
 def recognises(path: Path) -> bool:
     """Tell by names and a glimpse whether a zip, folder or file is an export, or a part of one."""
-    if path.is_dir():
+    if there.is_dir(path):
         return next(files(path), None) is not None
     if path.suffix not in SUFFIXES:
         return False
@@ -57,12 +57,12 @@ def recognises(path: Path) -> bool:
 
 def files(path: Path) -> Iterator[Path]:
     """Yield what to read: the file itself, or the exports of a folder, two levels down."""
-    if not path.is_dir():
+    if not there.is_dir(path):
         yield path
         return
     found = [p for d in ("", "*/", "*/*/") for p in path.glob(f"{d}conversations*.json*")]
     found += (*path.glob("*.zip"), *path.glob("manifest*.json"))
-    yield from (p for p in sorted(found) if p.is_file() and recognises(p))
+    yield from (p for p in sorted(found) if there.is_file(p) and recognises(p))
 
 
 def is_export(path: Path) -> bool:  # noqa: ARG001 (there is nothing else)

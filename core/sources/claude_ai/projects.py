@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePath
 
 from core.errors import SourceError
-from core.sources import archive, loose
+from core.sources import archive, loose, there
 from core.sources import files as source_files
 from core.sources.json_array import elements
 from core.sources.lines import JsonObject, Readable
@@ -53,9 +53,9 @@ def beside(path: Path) -> Iterator[Path]:
     if not path.name.startswith("conversations"):
         return  # a renamed file may lie anywhere, beside anybody's projects
     single = path.with_name("projects.json")
-    if single.is_file():
+    if there.is_file(single):
         yield single
-    yield from sorted(p for p in path.parent.glob("projects/*.json") if p.is_file())
+    yield from sorted(p for p in path.parent.glob("projects/*.json") if there.is_file(p))
 
 
 def _projects_in(stream: Readable) -> Iterator[tuple[str, Json]]:

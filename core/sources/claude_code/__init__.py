@@ -13,6 +13,7 @@ from typing import Any
 
 from core.sources import files as disk
 from core.sources import found as found_at
+from core.sources import there
 from core.sources.claude_code import desktop, growth
 from core.sources.claude_code.facts import parent_by_folder, summaries_beside, told_beside
 from core.sources.claude_code.growth import Transcript
@@ -109,7 +110,7 @@ def _is_other(value: Mapping[str, Any]) -> bool:
 
 def files(path: Path) -> Iterator[Path]:
     """Yield the transcripts at a place: a file, a project's folder or the program's own."""
-    if not path.is_dir():
+    if not there.is_dir(path):
         yield path
         return
     if desktop.is_home(path):
@@ -136,14 +137,14 @@ def is_home(folder: Path) -> bool:
     """
     if desktop.is_home(folder):
         return True
-    named = folder.name == ".claude" or (folder / "history.jsonl").is_file()
-    return named and (folder / "projects").is_dir()
+    named = folder.name == ".claude" or there.is_file(folder / "history.jsonl")
+    return named and there.is_dir(folder / "projects")
 
 
 def found(env: Mapping[str, str], home: Path) -> Iterator[FoundSource]:
     """Yield the person's own folder of projects, and Claude Desktop's of agent sessions."""
     root = Path(env.get("CLAUDE_CONFIG_DIR") or home / ".claude")
-    if root.is_dir():
+    if there.is_dir(root):
         projects = root / "projects"
         yield _found(projects, "Claude Code", dict(found_at.sizes(projects, (".jsonl",))))
     for folder in desktop.homes(env, home):

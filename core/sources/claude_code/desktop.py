@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import SourceError
-from core.sources import files
+from core.sources import files, there
 from core.sources.instants import instant_ms
 
 SESSIONS = "local-agent-mode-sessions"
@@ -42,7 +42,7 @@ def is_home(folder: Path) -> bool:
 def transcripts(root: Path) -> Iterator[Path]:
     """Yield the transcripts of all sessions; what else a session's folder holds is not history."""
     for projects in sorted(root.glob("*/*/local_*/.claude/projects")):
-        yield from sorted(path for path in projects.rglob("*.jsonl") if path.is_file())
+        yield from sorted(path for path in projects.rglob("*.jsonl") if there.is_file(path))
 
 
 def homes(env: Mapping[str, str], home: Path) -> Iterator[Path]:
@@ -53,7 +53,7 @@ def homes(env: Mapping[str, str], home: Path) -> Iterator[Path]:
         Path(env.get("APPDATA") or home / "AppData/Roaming"),
     )
     for base in dict.fromkeys(bases):
-        if (base / "Claude" / SESSIONS).is_dir():
+        if there.is_dir(base / "Claude" / SESSIONS):
             yield base / "Claude" / SESSIONS
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import SourceError
-from core.sources import files
+from core.sources import files, there
 from core.sources.headline import derived_title
 from core.types import TitleSource
 
@@ -128,7 +128,7 @@ def parent_by_folder(path: Path) -> str | None:
 def told_beside(path: Path) -> dict[str, object]:
     """Return what `agent-….meta.json` beside an agent's file says of it, {} without one."""
     meta = path.with_suffix(".meta.json")
-    if not meta.is_file():
+    if not there.is_file(meta):
         return {}
     try:
         with files.opened(meta) as stream:

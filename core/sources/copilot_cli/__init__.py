@@ -14,6 +14,7 @@ from typing import Any
 
 from core.sources import files as disk
 from core.sources import found as places
+from core.sources import there
 from core.sources.copilot_cli import kinds, workspace
 from core.sources.copilot_cli.events import Events
 from core.sources.copilot_cli.outline import Outline
@@ -81,10 +82,10 @@ def is_event(value: Mapping[str, Any]) -> bool:
 
 def files(path: Path) -> Iterator[Path]:
     """Yield the logs at a place: a file, a session's folder, or the program's own."""
-    if not path.is_dir():
+    if not there.is_dir(path):
         yield path
         return
-    root = path / FOLDER if (path / FOLDER).is_dir() else path
+    root = path / FOLDER if there.is_dir(path / FOLDER) else path
     for folder, folders, names in os.walk(root):
         folders.sort()
         if EVENTS in names:
@@ -98,7 +99,7 @@ def files(path: Path) -> Iterator[Path]:
 
 def is_home(folder: Path) -> bool:
     """Whether the folder is the program's own, or `session-state`, which alone holds sessions."""
-    return folder.name == FOLDER or (folder / FOLDER).is_dir()
+    return folder.name == FOLDER or there.is_dir(folder / FOLDER)
 
 
 def stat_paths(path: Path) -> tuple[Path, ...]:
@@ -109,7 +110,7 @@ def stat_paths(path: Path) -> tuple[Path, ...]:
 def found(env: Mapping[str, str], home: Path) -> Iterator[FoundSource]:
     """Yield the person's own folder of sessions."""
     root = Path(env.get("COPILOT_HOME") or home / ".copilot")
-    if not root.is_dir():
+    if not there.is_dir(root):
         return
     folder = root / FOLDER
     logs = [

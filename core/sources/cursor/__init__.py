@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from core.sources import found as places
+from core.sources import there
 from core.sources.cursor import ide, store, transcripts
 from core.sources.records import ReadTo, Record, SourceIdentity
 from core.types import FoundSource
@@ -44,7 +45,7 @@ def identity(path: Path) -> SourceIdentity:
 
 def recognises(path: Path) -> bool:
     """Tell whether a file is one of the three, a folder whether it holds some."""
-    if path.is_dir():
+    if there.is_dir(path):
         return is_home(path)
     if path.suffix == ".jsonl":
         return transcripts.recognises(path)
@@ -55,7 +56,7 @@ def recognises(path: Path) -> bool:
 
 def files(path: Path) -> Iterator[Path]:
     """Yield a file itself, or what one of the program's folders holds."""
-    if not path.is_dir():
+    if not there.is_dir(path):
         yield path
         return
     for folder in (path, path / "User"):
@@ -64,14 +65,14 @@ def files(path: Path) -> Iterator[Path]:
             yield from (each for each in found if ide.recognises(each))
     yield from (p for p in sorted(path.glob(f"chats/*/*/{store.NAME}")) if store.recognises(p))
     for folder in sorted(path.glob(f"projects/*/{transcripts.FOLDER}")):
-        yield from (each for each in sorted(folder.rglob("*.jsonl")) if each.is_file())
+        yield from (each for each in sorted(folder.rglob("*.jsonl")) if there.is_file(each))
 
 
 def is_home(folder: Path) -> bool:
     """Tell cheaply whether the folder is the editor's, or the agent's."""
     for each in (folder, folder / "User"):
         database = each / "globalStorage" / ide.NAME
-        if database.is_file() and ide.recognises(database):
+        if there.is_file(database) and ide.recognises(database):
             return True
     patterns = (f"projects/*/{transcripts.FOLDER}", f"chats/*/*/{store.NAME}")
     return any(next(folder.glob(pattern), None) is not None for pattern in patterns)
@@ -80,11 +81,11 @@ def is_home(folder: Path) -> bool:
 def found(env: Mapping[str, str], home: Path) -> Iterator[FoundSource]:
     """Yield the editor's folder and the agent's."""
     user = _user_folder(env, home)
-    if user.is_dir():
-        databases = [p for p in files(user) if p.is_file()]
+    if there.is_dir(user):
+        databases = [p for p in files(user) if there.is_file(p)]
         yield places.found(KIND, user, "Cursor", size=places.size_of(*databases))
     agent = Path(env.get("CURSOR_CONFIG_DIR") or home / ".cursor")
-    if agent.is_dir() and is_home(agent):
+    if there.is_dir(agent) and is_home(agent):
         size = places.size_of(*files(agent))
         yield places.found(KIND, agent, "Cursor agent", size=size)
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from core.sources import files as disk
+from core.sources import there
 from core.sources.cursor.talk import Talk
 from core.sources.lines import JsonObject, objects, without_surrogates
 from core.sources.loose import Json, mapping, text
@@ -46,9 +47,9 @@ def parent_of(path: Path) -> tuple[str | None, str | None]:
     if path.parent.name != "subagents":
         return None, None
     above = path.parent.parent
-    if (above / f"{above.name}.jsonl").is_file() or (
+    if there.is_file(above / f"{above.name}.jsonl") or there.is_file(
         above.parent / f"{above.name}.jsonl"
-    ).is_file():
+    ):
         return without_surrogates(above.name), "explicit"
     others = [each.stem for each in itertools.islice(above.glob("*.jsonl"), 2)]
     if len(others) == 1:

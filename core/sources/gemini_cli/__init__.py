@@ -17,6 +17,7 @@ from typing import Any, BinaryIO
 from core.errors import SourceError
 from core.sources import files as disk
 from core.sources import found as places
+from core.sources import there
 from core.sources.gemini_cli import old
 from core.sources.gemini_cli.facts import Facts, is_message, speaker
 from core.sources.gemini_cli.messages import Messages
@@ -90,7 +91,7 @@ def files(path: Path) -> Iterator[Path]:
 
     Of two recordings of one session the log is read.
     """
-    if not path.is_dir():
+    if not there.is_dir(path):
         yield path
         return
     root = path / "tmp" if is_home(path) else path
@@ -130,13 +131,13 @@ def _is_ours(path: Path) -> bool:
 
 def is_home(folder: Path) -> bool:
     """Whether the folder is the program's own, where only `tmp` holds history."""
-    return folder.name == ".gemini" and (folder / "tmp").is_dir()
+    return folder.name == ".gemini" and there.is_dir(folder / "tmp")
 
 
 def found(env: Mapping[str, str], home: Path) -> Iterator[FoundSource]:
     """Yield the person's own folder of recordings."""
     root = Path(env.get("GEMINI_CLI_HOME") or home) / ".gemini"
-    if not (root / "tmp").is_dir():
+    if not there.is_dir(root / "tmp"):
         return
     listed = places.sizes(root / "tmp", (".json", ".jsonl"))
     sizes = {p: size for p, size in listed if _is_named(p.name) and _is_in_its_place(p)}

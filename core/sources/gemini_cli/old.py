@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from core.errors import SourceError
-from core.sources import files
+from core.sources import files, there
 from core.sources.gemini_cli.facts import Facts
 from core.sources.gemini_cli.projects import CHATS, chats_folder, project_folder
 from core.sources.genai_parts import text_or_none
@@ -98,7 +98,7 @@ def read(path: Path) -> Iterator[Document | BadSourceRecord | Remark | UnknownRe
                 yield UnknownRecord("object")
     if contents:
         yield Document(_saved_id(path), Facts(), contents)
-    if chats_folder(path) is None and (path.parent / CHATS).is_dir():
+    if chats_folder(path) is None and there.is_dir(path.parent / CHATS):
         return  # each session is recorded there, with these prompts
     for session, listed in prompts.items():
         yield Document(session, Facts(), listed)

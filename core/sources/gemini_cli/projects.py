@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
 from core.errors import SourceError
-from core.sources import files
+from core.sources import files, there
 
 CHATS = "chats"
 _TOLD_BYTES = 1 << 20
@@ -123,7 +123,7 @@ def _around(root: Path) -> tuple[str, ...]:
 
 
 def _told_text(path: Path) -> str | None:
-    if not path.is_file():
+    if not there.is_file(path):
         return None
     try:
         with files.opened(path) as stream:
@@ -134,7 +134,7 @@ def _told_text(path: Path) -> str | None:
 
 
 def _told_json(path: Path) -> dict[str, Any]:
-    if not path.is_file():
+    if not there.is_file(path):
         return {}
     try:
         with files.opened(path) as stream:

@@ -20,6 +20,7 @@ import apsw
 from core.errors import SourceError
 from core.sources import files as disk
 from core.sources import found as places
+from core.sources import there
 from core.sources.foreign_rows import Row, Table, Value
 from core.sources.foreign_sqlite import glimpsed, glimpsed_columns, is_sqlite, snapshot
 from core.sources.goose.messages import Place, Talk
@@ -60,7 +61,7 @@ _PROGRESS_ROWS = 500
 def identity(path: Path) -> SourceIdentity:
     """Return the instance: the database's path, which old files beside it share."""
     database = path.resolve()
-    if database.is_dir():
+    if there.is_dir(database):
         database = _folder(database) / DATABASE
     elif database.suffix == ".jsonl":
         database = database.parent / DATABASE
@@ -69,7 +70,7 @@ def identity(path: Path) -> SourceIdentity:
 
 def recognises(path: Path) -> bool:
     """Tell whether a file is a database or an old session, by a glimpse at what is inside."""
-    if path.is_dir():
+    if there.is_dir(path):
         return is_home(path)
     if path.suffix == ".jsonl":
         with disk.opened(path) as stream:
@@ -96,24 +97,24 @@ def _is_message(value: Json) -> bool:
 def _folder(path: Path) -> Path:
     """The folder of sessions within one of the program's folders."""
     below = (path, path / "sessions", path / "data" / "sessions")
-    return next((each for each in below if (each / DATABASE).is_file()), path)
+    return next((each for each in below if there.is_file(each / DATABASE)), path)
 
 
 def files(path: Path) -> Iterator[Path]:
     """Yield a file itself, or what a folder holds: old files, then the database."""
-    if not path.is_dir():
+    if not there.is_dir(path):
         yield path
         return
     folder = _folder(path)
     yield from (each for each in sorted(folder.glob("*.jsonl")) if recognises(each))
-    if (folder / DATABASE).is_file() and recognises(folder / DATABASE):
+    if there.is_file(folder / DATABASE) and recognises(folder / DATABASE):
         yield folder / DATABASE
 
 
 def is_home(folder: Path) -> bool:
     """Tell whether the program's database lies in the folder, or where it puts it below one."""
     database = _folder(folder) / DATABASE
-    return database.is_file() and recognises(database)
+    return there.is_file(database) and recognises(database)
 
 
 def found(env: Mapping[str, str], home: Path) -> Iterator[FoundSource]:
@@ -124,7 +125,7 @@ def found(env: Mapping[str, str], home: Path) -> Iterator[FoundSource]:
     if env.get("GOOSE_PATH_ROOT"):
         data = Path(env["GOOSE_PATH_ROOT"]) / "data"
     folder = data / "sessions"
-    if folder.is_dir():
+    if there.is_dir(folder):
         old = sum(size for _, size in places.sizes(folder, (".jsonl",)))
         size = old + places.size_of(folder / DATABASE)
         yield places.found(KIND, folder, "Goose", size=size)

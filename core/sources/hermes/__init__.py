@@ -19,6 +19,7 @@ import apsw
 
 from core.errors import SourceError
 from core.sources import found as places
+from core.sources import there
 from core.sources.foreign_rows import Table
 from core.sources.foreign_sqlite import glimpsed_columns, is_sqlite, snapshot
 from core.sources.hermes import legacy
@@ -60,7 +61,7 @@ def identity(path: Path) -> SourceIdentity:
     An old session file belongs to the database of its home, whether or not there is one.
     """
     database = path.resolve()
-    if database.is_dir():
+    if there.is_dir(database):
         database = database / DATABASE
     elif database.suffix in legacy.SUFFIXES:
         folder = database.parent
@@ -72,7 +73,7 @@ def identity(path: Path) -> SourceIdentity:
 
 def recognises(path: Path) -> bool:
     """Tell whether a file or folder is Hermes', by names and a glimpse at what is inside."""
-    if path.is_dir():
+    if there.is_dir(path):
         return next(files(path), None) is not None
     if path.suffix in legacy.SUFFIXES:
         return legacy.recognises(path)
@@ -85,7 +86,7 @@ def files(path: Path) -> Iterator[Path]:
     Where a home has a database, its old files are read along with it and not by themselves.
     Backups of a database are not history of their own.
     """
-    if not path.is_dir():
+    if not there.is_dir(path):
         yield path
         return
     for home in (path, *sorted(path.glob("profiles/*/"))):
@@ -98,7 +99,7 @@ def files(path: Path) -> Iterator[Path]:
 
 def is_home(folder: Path) -> bool:
     """Tell whether the folder holds the program's database."""
-    return (folder / DATABASE).is_file() and recognises_database(folder / DATABASE)
+    return there.is_file(folder / DATABASE) and recognises_database(folder / DATABASE)
 
 
 def found(env: Mapping[str, str], home: Path) -> Iterator[FoundSource]:
@@ -107,7 +108,7 @@ def found(env: Mapping[str, str], home: Path) -> Iterator[FoundSource]:
     if sys.platform == "win32" and env.get("LOCALAPPDATA"):
         default = Path(env["LOCALAPPDATA"]) / "hermes"
     root = Path(env.get("HERMES_HOME") or default)
-    if root.is_dir():
+    if there.is_dir(root):
         databases = (root / DATABASE, *sorted(root.glob(f"profiles/*/{DATABASE}")))
         yield places.found(KIND, root, "Hermes", size=places.size_of(*databases))
 

@@ -15,6 +15,7 @@ import apsw
 
 from core.errors import SourceError
 from core.sources import found as places_found
+from core.sources import there
 from core.sources.foreign_sqlite import glimpsed_columns, is_sqlite, snapshot
 from core.sources.moviepilot import chats, history, places
 from core.sources.records import LegacyCursor, Record, Remark, SourceIdentity
@@ -61,12 +62,12 @@ def is_export(path: Path) -> bool:
 
 def files(path: Path) -> Iterator[Path]:
     """Yield the stores below a folder of configuration, or a checkout, and its main database."""
-    if not path.is_dir():
+    if not there.is_dir(path):
         yield path
         return
     config = path if places.looks_like_config(path) else path / "config"
     yield from places.stores(config)
-    if (config / places.MAIN).is_file():
+    if there.is_file(config / places.MAIN):
         yield config / places.MAIN
 
 
@@ -80,8 +81,8 @@ def found(env: Mapping[str, str], home: Path) -> Iterator[FoundSource]:
     told = [Path(env["CONFIG_DIR"])] if env.get("CONFIG_DIR") else []
     checkouts = [home / name / "config" for name in _CHECKOUTS]
     seen = set()
-    for folder in (*told, CONTAINER, *checkouts):
-        if folder.is_dir() and places.looks_like_config(folder) and folder.resolve() not in seen:
+    for folder in filter(there.is_dir, (*told, CONTAINER, *checkouts)):
+        if places.looks_like_config(folder) and folder.resolve() not in seen:
             seen.add(folder.resolve())
             main = folder / places.MAIN
             logs = (main, main.with_name(main.name + "-wal"))

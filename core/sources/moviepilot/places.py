@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from core.sources import there
 from core.sources.lines import without_surrogates
 from core.sources.records import SourceIdentity
 
@@ -55,12 +56,12 @@ def folder_of_user(main: Path, user_id: str | None) -> Path | None:
 
 def stores(config: Path) -> Iterator[Path]:
     """Yield the history stores below a folder of configuration, by their keys."""
-    yield from sorted(path for path in config.glob(f"{USERS}/*/{STORE}") if path.is_file())
+    yield from sorted(path for path in config.glob(f"{USERS}/*/{STORE}") if there.is_file(path))
 
 
 def looks_like_config(folder: Path) -> bool:
     """Tell by names alone whether a folder is MoviePilot's configuration: nothing is opened."""
     if next(stores(folder), None) is not None:
         return True
-    beside = ((folder / "agent").is_dir(), (folder / "app.env").is_file())
-    return (folder / MAIN).is_file() and any((*beside, (folder / "category.yaml").is_file()))
+    beside = (there.is_dir(folder / "agent"), there.is_file(folder / "app.env"))
+    return there.is_file(folder / MAIN) and any((*beside, there.is_file(folder / "category.yaml")))

@@ -10,7 +10,7 @@ from pathlib import Path
 import apsw
 
 from core.errors import SourceError
-from core.sources import columns
+from core.sources import columns, there
 from core.sources.foreign_rows import Row, Table
 from core.sources.foreign_sqlite import snapshot
 from core.sources.moviepilot import history, places
@@ -55,7 +55,7 @@ class Stores:
 
 def _read(path: Path) -> Store:
     found = Store()
-    if not path.is_file():
+    if not there.is_file(path):
         return found
     try:
         with snapshot(path) as db:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from core.sources import files as disk
+from core.sources import there
 from core.sources.headline import derived_title
 from core.sources.lines import JsonObject, Mark, objects
 from core.sources.neutral.fields import (
@@ -69,7 +70,7 @@ def identity(path: Path) -> SourceIdentity:
 
     A file may hold records of several; `read` tells where another begins.
     """
-    if path.is_file():
+    if there.is_file(path):
         with disk.unpacked(path) as stream:
             for line in itertools.islice(
                 objects(disk.as_utf8(stream), is_record), _SNIFFED_OBJECTS
@@ -97,11 +98,11 @@ def is_record(value: Mapping[str, Any]) -> bool:
 
 def files(path: Path) -> Iterator[Path]:
     """Yield the file, or the `.jsonl` files below a folder, in order of their paths."""
-    if not path.is_dir():
+    if not there.is_dir(path):
         yield path
         return
     for found in sorted(path.rglob("*.jsonl*")):
-        if disk.plain_name(found).suffix == ".jsonl" and found.is_file():
+        if disk.plain_name(found).suffix == ".jsonl" and there.is_file(found):
             yield found
 
 

@@ -15,7 +15,7 @@ from pathlib import Path, PurePath
 import apsw
 
 from core.errors import SourceError
-from core.sources import downloads, exported
+from core.sources import downloads, exported, there
 from core.sources import found as places
 from core.sources.foreign_sqlite import glimpsed_columns, is_sqlite, snapshot
 from core.sources.open_webui import chat
@@ -48,7 +48,7 @@ def identity(path: Path) -> SourceIdentity:  # noqa: ARG001 (ids are unique in t
 
 def recognises(path: Path) -> bool:
     """Tell by a glimpse whether a file is the database, or an export of chats."""
-    if path.is_dir():
+    if there.is_dir(path):
         return is_home(path)
     if path.suffix == ".json":
         try:
@@ -60,12 +60,12 @@ def recognises(path: Path) -> bool:
 
 def files(path: Path) -> Iterator[Path]:
     """Yield the file itself, or of a folder the database, else its exports."""
-    if not path.is_dir():
+    if not there.is_dir(path):
         yield path
     elif is_home(path):
         yield path / DATABASE
     else:
-        yield from (p for p in sorted(path.glob("*.json")) if p.is_file() and recognises(p))
+        yield from (p for p in sorted(path.glob("*.json")) if there.is_file(p) and recognises(p))
 
 
 def is_export(path: Path) -> bool:
@@ -75,7 +75,7 @@ def is_export(path: Path) -> bool:
 
 def is_home(folder: Path) -> bool:
     """Tell whether the folder holds the program's database."""
-    return (folder / DATABASE).is_file() and recognises(folder / DATABASE)
+    return there.is_file(folder / DATABASE) and recognises(folder / DATABASE)
 
 
 def found(env: Mapping[str, str], home: Path) -> Iterator[FoundSource]:

@@ -17,6 +17,7 @@ import apsw
 
 from core.errors import SourceError
 from core.sources import found as places
+from core.sources import there
 from core.sources.foreign_sqlite import glimpsed, glimpsed_columns, is_sqlite, snapshot
 from core.sources.opencode import tree
 from core.sources.opencode.database import Database
@@ -41,7 +42,7 @@ def identity(path: Path) -> SourceIdentity:
 
 def recognises(path: Path) -> bool:
     """Tell whether a file is a database or a session's file, a folder whether it holds some."""
-    if path.is_dir():
+    if there.is_dir(path):
         return is_home(path)
     if path.suffix == ".json":
         return tree.recognises(path)
@@ -57,7 +58,7 @@ def _is_database(path: Path) -> bool:
 
 
 def _databases(folder: Path) -> list[Path]:
-    return [p for p in sorted(folder.glob("*.db")) if p.is_file() and _is_database(p)]
+    return [p for p in sorted(folder.glob("*.db")) if there.is_file(p) and _is_database(p)]
 
 
 def files(path: Path) -> Iterator[Path]:
@@ -65,7 +66,7 @@ def files(path: Path) -> Iterator[Path]:
 
     In this order the database has the last word on a session that both know.
     """
-    if not path.is_dir():
+    if not there.is_dir(path):
         yield path
         return
     for each in (path, path / "storage"):
@@ -82,7 +83,7 @@ def is_home(folder: Path) -> bool:
     if tree.is_tree(folder) or tree.is_tree(folder / "storage"):
         return True
     named = (p for p in folder.glob("*.db") if p.stem.partition("-")[0] in _PROGRAMS)
-    return any(path.is_file() and _is_database(path) for path in named)
+    return any(there.is_file(path) and _is_database(path) for path in named)
 
 
 def found(env: Mapping[str, str], home: Path) -> Iterator[FoundSource]:
@@ -90,13 +91,13 @@ def found(env: Mapping[str, str], home: Path) -> Iterator[FoundSource]:
     shared = Path(env.get("XDG_DATA_HOME") or home / ".local" / "share")
     for name, program in _PROGRAMS.items():
         folder = shared / name
-        if folder.is_dir() and (is_home(folder) or _databases(folder)):
+        if there.is_dir(folder) and (is_home(folder) or _databases(folder)):
             old = sum(size for _, size in places.sizes(folder / "storage", (".json",)))
             size = old + places.size_of(*_databases(folder))
             yield places.found(KIND, folder, program, size=size)
     if named := env.get("OPENCODE_DB"):
         path = shared / "opencode" / named  # one that is absolute stays as it is
-        if path.parent != shared / "opencode" and path.is_file():
+        if path.parent != shared / "opencode" and there.is_file(path):
             yield places.found(KIND, path, f"OpenCode {path.stem}", size=places.size_of(path))
 
 

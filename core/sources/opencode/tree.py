@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from core.errors import SourceError
+from core.sources import there
 from core.sources.json_value import json_file
 from core.sources.lines import without_surrogates
 from core.sources.loose import Json, identifier, items, mapping, text
@@ -49,7 +50,7 @@ class Tree:
 def is_tree(folder: Path) -> bool:
     """Tell by names whether the folder is such a tree."""
     names = ["session/info/*.json", "message/*/msg_*.json"]
-    if (folder / "message").is_dir():
+    if there.is_dir(folder / "message"):
         names.append("session/*/*.json")
     return any(next(folder.glob(name), None) is not None for name in names)
 
@@ -232,8 +233,8 @@ def _talks(tree: Tree, path: Path) -> list[Path]:
     if path.parent.parent.name == "message":
         return [path.parent]
     names = dict.fromkeys((path.stem, path.stem.removeprefix("ses_")))
-    found = [folder for name in names if (folder := tree.messages / name).is_dir()]
-    if not found and (folder := tree.messages / native_id(path)).is_dir():
+    found = [folder for name in names if there.is_dir(folder := tree.messages / name)]
+    if not found and there.is_dir(folder := tree.messages / native_id(path)):
         return [folder]
     return found
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from core.sources import files as disk
 from core.sources import found as places_found
+from core.sources import there
 from core.sources.lines import JsonObject, Mark, objects
 from core.sources.pi import places
 from core.sources.pi.messages import Messages
@@ -55,7 +56,7 @@ def identity(path: Path) -> SourceIdentity:
 
 def recognises(path: Path) -> bool:
     """Whether the file begins with a session's header, or a folder holds such files."""
-    if path.is_dir():
+    if there.is_dir(path):
         return next(files(path), None) is not None
     if not places.is_transcript(path.name):
         return False
@@ -81,7 +82,7 @@ def files(path: Path) -> Iterator[Path]:
 
     What OpenClaw archived at a reset is earlier history, and is yielded before what followed.
     """
-    if not path.is_dir():
+    if not there.is_dir(path):
         yield path
         return
     yield from places.transcripts(path)

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from core.sources import there
+
 
 class Program(NamedTuple):
     """One of the three. `instance` tells their sources apart."""
@@ -50,7 +52,7 @@ def program_of(path: Path) -> Program:
 
 def is_home(folder: Path) -> bool:
     """Whether a folder is laid out as one of the programs lays out its own."""
-    if (folder / "agent" / "sessions").is_dir() or folder.parts[-2:] == ("agent", "sessions"):
+    if there.is_dir(folder / "agent" / "sessions") or folder.parts[-2:] == ("agent", "sessions"):
         return True
     agents = folder if folder.name == "agents" else folder / "agents"
     return next(agents.glob("*/sessions/sessions.json"), None) is not None
@@ -58,9 +60,9 @@ def is_home(folder: Path) -> bool:
 
 def transcripts(folder: Path) -> Iterator[Path]:
     """Yield the transcripts below a home, a folder of sessions, or any other folder."""
-    if (folder / "agent" / "sessions").is_dir():
+    if there.is_dir(folder / "agent" / "sessions"):
         folder = folder / "agent" / "sessions"
-    elif (folder / "agents").is_dir():
+    elif there.is_dir(folder / "agents"):
         folder = folder / "agents"
     for place, folders, names in os.walk(folder):
         folders.sort()
@@ -78,4 +80,4 @@ def roots(env: Mapping[str, str], home: Path) -> Iterator[tuple[Program, Path]]:
     state = env.get("OPENCLAW_STATE_DIR")
     homes = (state,) if state else (OPENCLAW.home, *_OLD_HOMES)
     candidates += [(OPENCLAW, home / each / "agents") for each in homes]
-    yield from ((program, root) for program, root in candidates if root.is_dir())
+    yield from ((program, root) for program, root in candidates if there.is_dir(root))

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from core.errors import SourceError
 from core.sources import files as disk
+from core.sources import there
 from core.sources.instants import instant_ms
 from core.sources.lines import whole, without_surrogates
 from core.sources.loose import Json, identifier, json_text, mapping, text
@@ -23,7 +24,8 @@ def session(path: Path, outline: Outline) -> SessionRecord:
     key, entry, parent_of = _indexed(path, _native_id(path, outline.header))
     beside = path.parent.with_name(path.parent.name + ".jsonl")
     kind, evidence = _kind(key), "explicit"
-    if parent_of is None and beside.is_file():  # Oh-My-Pi keeps what a session makes in its folder
+    # Oh-My-Pi keeps what a session makes in its folder
+    if parent_of is None and there.is_file(beside):
         kind, parent_of, evidence = SessionKind.SUBAGENT, id_in(beside.name), "heuristic"
     parent, relation = parent_of, Relation.SUBAGENT if parent_of else None
     if parent is None and (told := text(outline.header, "parentSession", "branchedFrom")):

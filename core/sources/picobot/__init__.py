@@ -17,6 +17,7 @@ import apsw
 from core.errors import SourceError
 from core.sources import files as source_files
 from core.sources import found as places
+from core.sources import there
 from core.sources.foreign_sqlite import glimpsed_columns, is_sqlite, snapshot
 from core.sources.picobot import windows
 from core.sources.picobot.database import Database
@@ -61,27 +62,27 @@ def recognises(path: Path) -> bool:
 
 def files(path: Path) -> Iterator[Path]:
     """Yield the database and the session files of a home or of a folder of such files."""
-    if not path.is_dir():
+    if not there.is_dir(path):
         yield path
         return
     databases = {path / DATABASE, path / DATABASE.name}
     sessions = {path / WINDOWS, path / WINDOWS.name, path}
-    yield from (each for each in sorted(databases) if each.is_file() and recognises(each))
+    yield from (each for each in sorted(databases) if there.is_file(each) and recognises(each))
     for folder in sorted(sessions):
         names = sorted(folder.glob(f"*{windows.SUFFIX}"))
-        yield from (each for each in names if each.is_file() and recognises(each))
+        yield from (each for each in names if there.is_file(each) and recognises(each))
 
 
 def is_home(folder: Path) -> bool:
     """Tell whether the folder holds the program's database where the program keeps it."""
     database = folder / DATABASE
-    return database.is_file() and recognises(database)
+    return there.is_file(database) and recognises(database)
 
 
 def found(_env: Mapping[str, str], home: Path) -> Iterator[FoundSource]:
     """Yield the person's own home of PicoBot: its database, and session files if there are any."""
     root = home / ".picobot"
-    if not root.is_dir():
+    if not there.is_dir(root):
         return
     database = root / DATABASE
     logs = (database, database.with_name(database.name + "-wal"))

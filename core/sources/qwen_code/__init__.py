@@ -12,6 +12,7 @@ from typing import Any
 
 from core.sources import files as disk
 from core.sources import found as places
+from core.sources import there
 from core.sources.genai_parts import json_text
 from core.sources.lines import JsonObject, objects
 from core.sources.qwen_code.messages import Messages
@@ -65,7 +66,7 @@ def is_line(value: Mapping[str, Any]) -> bool:
 
 def files(path: Path) -> Iterator[Path]:
     """Yield the transcripts at a place: a file, a folder of them or the program's own."""
-    if not path.is_dir():
+    if not there.is_dir(path):
         yield path
         return
     root = path / "projects" if is_home(path) else path
@@ -77,13 +78,13 @@ def files(path: Path) -> Iterator[Path]:
 
 def is_home(folder: Path) -> bool:
     """Whether the folder is the program's own, where only `projects` holds transcripts."""
-    return folder.name == ".qwen" and (folder / "projects").is_dir()
+    return folder.name == ".qwen" and there.is_dir(folder / "projects")
 
 
 def found(env: Mapping[str, str], home: Path) -> Iterator[FoundSource]:
     """Yield the person's own folder of projects."""
     root = Path(env.get("QWEN_HOME") or home / ".qwen")
-    if not (root / "projects").is_dir():
+    if not there.is_dir(root / "projects"):
         return
     listed = places.sizes(root / "projects", (".jsonl",))
     sizes = {path: size for path, size in listed if path.parent.name == "chats"}

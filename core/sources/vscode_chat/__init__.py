@@ -16,6 +16,7 @@ from urllib.parse import unquote, urlsplit
 from core.errors import SourceError
 from core.sources import files as disk
 from core.sources import found as places
+from core.sources import there
 from core.sources.genai_parts import text_or_none
 from core.sources.json_array import elements
 from core.sources.lines import JsonObject, objects
@@ -83,7 +84,7 @@ def _begins_log(value: Mapping[str, Any]) -> bool:
 
 def files(path: Path) -> Iterator[Path]:
     """Yield the sessions at a place: a file, a folder of them or the program's own."""
-    if not path.is_dir():
+    if not there.is_dir(path):
         yield path
         return
     if is_home(path):
@@ -94,13 +95,13 @@ def files(path: Path) -> Iterator[Path]:
     named = {each for each in listed if each.suffix in SUFFIXES}
     for each in listed:
         is_doubled = each.suffix == ".json" and each.with_suffix(".jsonl") in named
-        if each in named and not is_doubled and each.is_file():
+        if each in named and not is_doubled and there.is_file(each):
             yield each
 
 
 def _is_ours(path: Path) -> bool:
     """Whether a file is of this kind; one that cannot be looked into is said to be, and fails."""
-    if not path.is_file() or path.name in disk.CREDENTIAL_NAMES:
+    if not there.is_file(path) or path.name in disk.CREDENTIAL_NAMES:
         return False
     try:
         return recognises(path)
@@ -112,7 +113,7 @@ def is_home(folder: Path) -> bool:
     """Whether the folder is where one of the programs keeps what is a person's."""
     app = folder.parent.name
     is_placed = app in _APPS or (app == "data" and folder.parent.parent.name in _SERVERS)
-    has_any = (folder / "workspaceStorage").is_dir() or (folder / "globalStorage").is_dir()
+    has_any = there.is_dir(folder / "workspaceStorage") or there.is_dir(folder / "globalStorage")
     return folder.name == "User" and is_placed and has_any
 
 
@@ -183,7 +184,7 @@ def read(path: Path) -> Iterator[Record]:
 def _workspace(path: Path) -> tuple[str | None, dict[str, str]]:
     """Where the session of a file was held, and on what machine where that is another."""
     told = path.parent.parent / "workspace.json"
-    if path.parent.name != _CHATS or not told.is_file():
+    if path.parent.name != _CHATS or not there.is_file(told):
         return None, {}
     try:
         with disk.opened(told) as stream:
