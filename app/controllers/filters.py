@@ -1,7 +1,7 @@
 """The filters: what can be chosen, read from the store, and what is chosen, for every question."""
 
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime, timedelta
 
 import apsw
 from PySide6.QtCore import QDate, QObject, Signal
@@ -17,6 +17,7 @@ from core.errors import QueryError
 from core.history import facets
 from core.history.saved_searches import SavedFilters
 from core.search.saved import period
+from core.search.times import midnight_ms
 from core.store.store import Store
 from core.types import Role
 
@@ -206,7 +207,7 @@ def _is_open(key: str) -> bool:
 def _midnight_ms(day: str, later: int) -> int:
     """Return the local start of a day written `yyyymmdd`, or of the day `later` after it."""
     at = datetime.strptime(day, "%Y%m%d").date() + timedelta(days=later)  # noqa: DTZ007 - a day
-    return int(datetime.combine(at, time()).astimezone().timestamp() * 1000)
+    return midnight_ms(at)
 
 
 def _iso(day: str, later: int) -> str:

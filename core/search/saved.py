@@ -1,9 +1,9 @@
 """A saved search as a question of now."""
 
-from datetime import datetime, time, timedelta
+from datetime import datetime, timedelta
 
 from core.history.saved_searches import SavedFilters, SavedSearch
-from core.search.times import parse_time
+from core.search.times import midnight_ms, parse_time
 from core.types import SearchRequest
 
 
@@ -33,7 +33,7 @@ def period(filters: SavedFilters, now: datetime) -> tuple[int | None, int | None
     """
     if filters.days is not None:
         first = now.astimezone().date() - timedelta(days=filters.days - 1)
-        return round(datetime.combine(first, time()).astimezone().timestamp() * 1000), None
+        return midnight_ms(first), None
     return (
         parse_time(filters.since, now=now) if filters.since else None,
         parse_time(filters.until, now=now) if filters.until else None,

@@ -1,7 +1,7 @@
 """Points in time as people type them: ISO dates, ISO times and ages."""
 
 import re
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
 from core.errors import QueryError
 
@@ -38,6 +38,14 @@ def parse_time(text: str, *, now: datetime, zone: tzinfo | None = None) -> int:
         raise QueryError(
             f"{text!r} is not a time: write 2026-11-29, 2026-11-29T14:00+09:00, 24h, 7d, 2w or 3mo"
         ) from None
+
+
+def midnight_ms(day: date) -> int:
+    """Return the first moment of a local day, in Unix UTC milliseconds.
+
+    A day whose midnight the clocks leave out begins when they go on.
+    """
+    return round(_in_zone(datetime.combine(day, time()), None).timestamp() * 1000)
 
 
 def _absolute(text: str, zone: tzinfo | None) -> datetime:

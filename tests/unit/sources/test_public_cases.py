@@ -9,7 +9,7 @@
 | C07 | `test_gone` |
 | C10 | `tests/faults/test_kills` |
 
-I30's labels of days are the window's: `tests/unit/models` holds them against the filter.
+I30's labels of days are the window's: `tests/gui/test_days` holds them against the filter.
 """
 
 import json
