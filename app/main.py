@@ -243,6 +243,7 @@ class Program(QObject):
     def _on_store_changed(self) -> None:
         self.filters.refresh()
         self.saved.refresh()
+        self.context.follow()
         if self.sessions.browsing:
             self.sessions.refresh()
         elif not self.imports.running and self.window.on_conversations():

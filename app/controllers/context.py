@@ -8,6 +8,7 @@ from app import theme
 from app.controllers.citing import Clips
 from app.controllers.drawing import Drawing, Wish
 from app.controllers.finding import Finding
+from app.controllers.growing import Growing
 from app.controllers.loading import Loaded, load_hit, load_more, load_session
 from app.controllers.matches import Matches
 from app.controllers.opened import Opened
@@ -25,7 +26,8 @@ from core.store.store import Store
 from core.types import Message, SearchRequest, Session
 
 _CHOICES = frozenset({"fold", "open", "whole", "raw", "anyway"})
-_OF_ONE_CONVERSATION = ("context-more", "context-number", "context-rest")
+_GROWING = "context-growing"
+_OF_ONE_CONVERSATION = ("context-more", "context-number", "context-rest", _GROWING)
 
 
 class ContextController(QObject):
@@ -50,6 +52,8 @@ class ContextController(QObject):
         self._reading_on = ReadingOn(opened, transcript, self._drawing)
         self._finding = Finding(*shared, self._reading_on, tasks, self._load_around)
         self._matches = Matches(*shared, self._reading_on, tasks, self._go_to)
+        self._growing = Growing(opened, pane.transcript, transcript, self._drawing)
+        self._is_stale = False
         self._places = Places(pane, transcript)
         self._clips = Clips(store, pane, transcript, tasks)
         self._connect()
@@ -189,6 +193,19 @@ class ContextController(QObject):
         if loaded is not None and loaded.window is not None:
             self._transcript.open_window(loaded.window, loaded.bookends, loaded.reset_seq)
             await self._drawing.now(Wish(hold=self._transcript.key_of(message_id)))
+
+    def follow(self) -> None:
+        """Show what is new of the open session, which the store may have changed of."""
+        self._is_stale = self._opened.session is not None
+        if self._is_stale and not self._tasks.running(_GROWING):
+            self._tasks.start(_GROWING, self._follow())
+
+    async def _follow(self) -> None:
+        while self._is_stale:
+            self._is_stale = False
+            await self._growing.take(self._matches)
+            if self._opened.session is not None:
+                self._clips.session = self._opened.session
 
     # Looks
 

@@ -72,6 +72,15 @@ def load_session(db: apsw.Connection, session_id: int) -> Loaded:
     Raises:
         NotFoundError: there is no such session.
     """
-    ends = opening(db, session_id)
+    return load_ends(db, session_id, reading=True)
+
+
+def load_ends(db: apsw.Connection, session_id: int, *, reading: bool) -> Loaded:
+    """Return the ends of a session, at reading length or as around a hit, and its family.
+
+    Raises:
+        NotFoundError: there is no such session.
+    """
+    ends = opening(db, session_id) if reading else bookends(db, session_id)
     session, family = session_by_id(db, session_id), lineage(db, session_id)
     return Loaded(session, None, ends, family, reset_cutoff(db, session_id))

@@ -107,6 +107,37 @@ class Transcript(LongTexts):
         self.page = replace(self.page, messages=both)
         return len(fresh)
 
+    def last_shown(self) -> Message | None:
+        """Return the last message of the session if it is shown in full, else None."""
+        page = self.page
+        held = page.messages + (page.tail if page.reading else ())
+        return held[-1] if held and held[-1].number == page.total else None
+
+    def grow(self, ends: Bookends, beyond: Sequence[Message], in_view: range) -> None:
+        """Hold what became of a session that has more messages than before.
+
+        What was shown stays. `beyond` follows the last message where that was shown; where so
+        much is new that it leaves a gap, only the ends are held behind it.
+        """
+        page, tail = self.page, self.page.tail if self.page.reading else ()
+        if not page.messages:
+            self.open_reading(ends, page.reset_seq)
+            return
+        at_end = self.last_shown() is not None
+        self.page = replace(page, total=ends.total)
+        if at_end and not tail:
+            self.extend("after", beyond, in_view)
+            shown = self.page.messages[-1].number if page.reading else 0
+        else:
+            tail = (*tail, *beyond)
+            shown = tail[-1].number if tail else 0
+        rest = tuple(each for each in ends.resolution if each.number > shown)
+        if tail and (not rest or rest[0].number == shown + 1):
+            rest = (*tail, *rest)
+        while len(rest) > MOST and rest[0].number not in in_view:
+            rest = rest[1:]
+        self.page = replace(self.page, resolution=rest)
+
     # The reader's choices
 
     def open_fold(self, key: str) -> bool:

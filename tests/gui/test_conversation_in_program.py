@@ -125,3 +125,57 @@ def test_a_step_to_the_next_match_waits_for_hits_that_are_still_read(run, readin
         await until(lambda: anchor(reading) == 30)
 
     run(step_early())
+
+
+def grown(path, first: int, last: int) -> None:
+    lines = [
+        {"session": "films", "id": f"f{n}", "role": "user", "content": f"message {n}"}
+        for n in range(first, last + 1)
+    ]
+    with path.open("a", encoding="utf-8") as file:
+        file.writelines("\n" + json.dumps(line) for line in lines)
+
+
+def top_of(view) -> tuple[str, int]:
+    """The first item in view and the pixel it begins at."""
+    first = view._seen()[0]
+    top = view._tables.rect(first.key).top()
+    return first.key, round(top) - view.verticalScrollBar().value()
+
+
+@pytest.mark.parametrize("at_end", [True, False])
+def test_an_open_conversation_goes_on_below_without_moving(run, reading, tmp_path, at_end):
+    view, path = reading.pane.transcript, tmp_path / "talk.jsonl"
+    session_id = reading.context.session.id
+
+    async def work():
+        reading.context.open_session(session_id)
+        await until(lambda: anchor(reading) is None and view.items)
+        (reading.pane.go_to_resolution if at_end else reading.pane.go_to_opening)()
+        before = top_of(view)
+        for first, last in ((41, 43), (44, 75)):
+            grown(path, first, last)
+            reading.imports.import_paths([path])
+            reading.window.show_list(reading.window.lists.currentWidget())
+            await until(lambda last=last: reading.pane.rail._state.total == last)
+            assert top_of(view) == before
+            shown = [item.first for item in view.items if item.is_full]
+            assert shown == sorted(set(range(1, 21)) | set(range(31, last + 1)))
+        assert reading.pane.header._count.text() == "75 messages, 55 prompts"
+
+    run(work())
+
+
+def test_around_a_hit_what_is_new_is_counted_and_told_at_the_end(run, reading, tmp_path):
+    view = reading.pane.transcript
+
+    async def work():
+        before = top_of(view)
+        grown(tmp_path / "talk.jsonl", 41, 42)
+        reading.imports.import_paths([tmp_path / "talk.jsonl"])
+        await until(lambda: reading.pane.rail._state.total == 42)
+        assert top_of(view) == before
+        assert anchor(reading) == 20
+        assert [item.first for item in view.items if not item.is_full][-3:] == [40, 41, 42]
+
+    run(work())
