@@ -126,9 +126,13 @@ def _depths(parents: Mapping[str, str | None]) -> dict[str, int]:
 def _by_children(links: Links, parents: Mapping[str, str | None]) -> Iterator[str]:
     """Every message once: siblings in their parent's order, others where the mapping has them."""
     seen: set[str] = set()
+    told: set[str] = set()  # parents whose own lists were gone through
     for key in links:
         parent = parents[key]
-        family = [key] if parent is None else [*links[parent].children, key]
+        family = [key]
+        if parent is not None and parent not in told:
+            told.add(parent)
+            family = [*links[parent].children, key]
         for member in family:
             if member in links and member not in seen and parents[member] == parent:
                 seen.add(member)

@@ -137,11 +137,16 @@ def sort_blocks(blocks: Sequence[Any], at: str, into: Spoken) -> None:
             into.unknown.append(f"block {kind}")
 
 
+_COMPARED = 100
+"""A message has a few blocks; one of thousands must not cost the square of them."""
+
+
 def _grow(texts: list[str], text: object) -> None:
-    """Append a text, unless it is a snapshot of one that is there, shorter or longer."""
+    """Append a text, unless it is a snapshot of one of the last ones, shorter or longer."""
     if not isinstance(text, str) or not text:
         return
-    for place, earlier in enumerate(texts):
+    for place in range(max(0, len(texts) - _COMPARED), len(texts)):
+        earlier = texts[place]
         if text.startswith(earlier):
             texts[place] = text
             return

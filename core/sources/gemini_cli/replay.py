@@ -43,8 +43,14 @@ class Fold:
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
-        self.slots: list[Slot] = []
+        self._left: list[Slot] = []  # what a whole list left out, all of it taken back
+        self._slots: list[Slot] = []
         self._active: dict[str, Slot] = {}
+
+    @property
+    def slots(self) -> list[Slot]:
+        """All messages, in their order."""
+        return [*self._left, *self._slots]
 
     def add(self, found: JsonObject) -> str | None:
         """Take in the next object; returns the type of one that is not known."""
@@ -68,7 +74,7 @@ class Fold:
         messages = patch.get("messages")
         if not isinstance(messages, list):
             return
-        before, self.slots, self._active = self.slots, [], {}
+        before, self._slots, self._active = self._slots, [], {}
         known = {slot.key: slot for slot in before if slot.key and not slot.rewound}
         kept: set[int] = set()
         for index, message in enumerate(messages):
@@ -78,19 +84,19 @@ class Fold:
             if slot is not None:
                 kept.add(id(slot))
                 slot.moved(found, index)
-                self.slots.append(slot)
+                self._slots.append(slot)
                 self._active[slot.key or ""] = slot
             else:
                 self._upsert(message, found, index)
         dropped = [slot for slot in before if id(slot) not in kept]
         for slot in dropped:
             slot.rewound = True
-        self.slots[:0] = dropped
+        self._left += dropped
 
     def _rewind(self, key: object) -> None:
         target = self._active.get(key) if isinstance(key, str) else None
         reached = target is None
-        for slot in self.slots:
+        for slot in self._slots:
             reached = reached or slot is target
             if reached and not slot.rewound:
                 slot.rewound = True
@@ -103,7 +109,7 @@ class Fold:
             slot.moved(found, index)
             return
         slot = Slot(key, found, index)
-        self.slots.append(slot)
+        self._slots.append(slot)
         if key:
             self._active[key] = slot
 
