@@ -22,12 +22,13 @@ class LegacyState:
 def advance(db: apsw.Connection, source_id: int, path: str, cursor: int, *, complete: bool) -> None:
     """Note, in the transaction that stores the rows up to `cursor`, that they are stored.
 
-    What was further already stays, and what was complete is.
+    What was complete stays so. Before that a reading may begin anew, and is then as far as it is.
     """
     db.execute(
         "INSERT INTO legacy_imports(source_id, path, cursor, complete, updated_at_ms)"
         " VALUES (?, ?, ?, ?, ?) ON CONFLICT(source_id) DO UPDATE SET path = excluded.path,"
-        " cursor = max(cursor, excluded.cursor), complete = max(complete, excluded.complete),"
+        " cursor = CASE WHEN complete THEN max(cursor, excluded.cursor) ELSE excluded.cursor END,"
+        " complete = max(complete, excluded.complete),"
         " updated_at_ms = excluded.updated_at_ms",
         (source_id, path, cursor, complete, time.time_ns() // 1_000_000),
     )
@@ -37,6 +38,12 @@ def states(db: apsw.Connection) -> dict[str, LegacyState]:
     """Return every snapshot that was begun, by the path of its file."""
     rows = db.execute("SELECT path, cursor, complete FROM legacy_imports ORDER BY source_id")
     return {path: LegacyState(path, cursor, bool(complete)) for path, cursor, complete in rows}
+
+
+def by_source(db: apsw.Connection) -> dict[int, LegacyState]:
+    """Return every snapshot that was begun, by the row of its source, whatever path led there."""
+    rows = db.execute("SELECT source_id, path, cursor, complete FROM legacy_imports")
+    return {row: LegacyState(path, cursor, bool(complete)) for row, path, cursor, complete in rows}
 
 
 def is_complete(db: apsw.Connection) -> bool:

@@ -101,14 +101,14 @@ def ensure_source(
 def known_files(db: apsw.Connection) -> dict[str, list[KnownFile]]:
     """Return every file that was read, by its path; a path may hold several sources."""
     found: dict[str, list[KnownFile]] = {}
-    moved_in = legacy_imports.states(db)
+    moved_in = legacy_imports.by_source(db)
     for row in db.execute(
         "SELECT f.id, f.source_id, s.kind, s.instance, f.path, f.inode, f.size, f.mtime_ns,"
         " f.reader_version, f.state, f.head_hash, f.tail_hash, f.named_as"
         " FROM source_files AS f JOIN sources AS s ON s.id = f.source_id ORDER BY f.id"
     ):
         known = KnownFile(*row)
-        legacy = moved_in.get(known.path)
+        legacy = moved_in.get(known.source_id)
         found.setdefault(known.path, []).append(replace(known, legacy=legacy) if legacy else known)
     return found
 
@@ -181,9 +181,14 @@ def move_file(db: apsw.Connection, file_id: int, path: str, inode: int, mtime_ns
 
 
 def mark_gone(db: apsw.Connection, file_ids: Iterable[int]) -> None:
-    """Note that files are no longer there; what was read of them stays."""
+    """Note that files are no longer there; what was read of them stays.
+
+    One that was not read to its end is read should it come back, even if it is as it was.
+    """
     db.executemany(
-        "UPDATE source_files SET state = 'gone' WHERE id = ?", ((each,) for each in file_ids)
+        "UPDATE source_files SET state = 'gone',"
+        " reader_version = CASE state WHEN 'done' THEN reader_version ELSE 0 END WHERE id = ?",
+        ((each,) for each in file_ids),
     )
 
 

@@ -21,6 +21,7 @@ from core.types import UNCHANGED, FileReport
 
 Known = Mapping[str, list[KnownFile]]
 LISTED_SKIPS = 1000
+_EMPTY = "the file is empty"
 NEVER_WALKED = frozenset({".git", ".venv", "__pycache__", "node_modules"})
 
 
@@ -46,7 +47,7 @@ class Unit:
 class Plan:
     """What is to be done. `skipped` counts every file that is not read, listed or not.
 
-    `bytes` is how much there is to read.
+    `bytes` is how much there is to read, `empty` counts the skipped files without any.
     `as_read` counts the files that are as they were when they were read, `unchanged` by the
     source's row what is stored of them.
     `gone` are files that are there no more, `lost` those of them whose sessions are gone with
@@ -62,6 +63,7 @@ class Plan:
     back: list[int] = field(default_factory=list)
     skipped: int = 0
     as_read: int = 0
+    empty: int = 0
     unchanged: Counter[int] = field(default_factory=Counter)
 
     def read(self, unit: Unit) -> None:
@@ -154,7 +156,8 @@ class _Planner:
         reader = reader or detect.by_container(path)
         if reader is None:
             if files.stamp(path).size == 0:
-                self.plan.skip(_name(path), "the file is empty")
+                self.plan.skip(_name(path), _EMPTY)
+                self.plan.empty += 1
                 return
             raise SourceError(
                 f"{path} is not a file of conversations that this version knows", path=str(path)
@@ -241,8 +244,9 @@ class _Planner:
             self.plan.skip(name, f"{path} cannot be read: {error.strerror or error}")
             return None
         if reader is None:
-            empty = "the file is empty" if stamp.size == 0 else unread.sentence(path)
+            empty = _EMPTY if stamp.size == 0 else unread.sentence(path)
             self.plan.skip(name, empty or "not a file of conversations that this version knows")
+            self.plan.empty += stamp.size == 0
         return reader
 
     def _guarded(self, path: Path, reader: Reader) -> None:
@@ -268,7 +272,7 @@ class _Planner:
                 self.plan.skip(name, f"moved from {moved.path}, read before")
                 return
             known = replace(moved, named_as=moved.named_as or moved.path)
-        cursor = legacy.start(path, reader, known, again=again)
+        cursor = legacy.start(path, reader, known, stamp.inode, again=again)
         self.plan.read(Unit(path, name, reader, stamp, known, cursor))
 
     def _is_moved_in(self, name: str) -> bool:

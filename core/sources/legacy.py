@@ -42,15 +42,21 @@ def is_moved_in(versions: Sequence[KnownFile]) -> bool:
     return any(each.legacy is not None and each.legacy.complete for each in versions)
 
 
-def start(path: Path, reader: Reader, known: KnownFile | None, *, again: bool) -> int | None:
+def start(
+    path: Path, reader: Reader, known: KnownFile | None, inode: int, *, again: bool
+) -> int | None:
     """Return behind which row a file is read on, None where it is read like any other.
+
+    Rows of another file that took its place may be other rows: it is read from its begin.
 
     Opens the file for a glimpse, so a complete one must not come here unless it is read again.
     """
     is_legacy = getattr(reader, "is_legacy", None)
     if is_legacy is None or not is_legacy(path):
         return None
-    return 0 if again or known is None or known.legacy is None else known.legacy.cursor
+    if again or known is None or known.legacy is None or known.inode != inode:
+        return 0
+    return known.legacy.cursor
 
 
 def records(path: Path, reader: Reader, cursor: int) -> Iterator[Record]:

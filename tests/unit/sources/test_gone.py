@@ -100,6 +100,21 @@ def test_a_file_that_is_there_again_as_it_was_is_not_read_again(db, tmp_path):
     assert db.execute("SELECT DISTINCT state FROM source_files").fetchall() == [("done",)]
 
 
+def test_a_file_that_was_not_read_to_its_end_is_read_when_it_is_there_again(db, tmp_path):
+    place = tmp_path / "p"
+    write(place / "sub" / "a.jsonl", line("1", "one"))
+    write(place / "b.jsonl", line("2", "two", session="b"))
+    run(db, place)
+    db.execute("UPDATE source_files SET state = 'reading' WHERE path LIKE '%a.jsonl'")
+    (place / "sub").rename(tmp_path / "aside")
+    run(db, place)
+    assert gone(db) == ["s"]
+    (tmp_path / "aside").rename(place / "sub")
+    outcomes = {file.path[-7:]: file.outcome for file in run(db, place).files}
+    assert outcomes == {"a.jsonl": "changed", "b.jsonl": "skipped"}
+    assert gone(db) == []
+
+
 # C07 of the public faults.
 def test_a_place_that_is_missing_or_empty_marks_nothing(db, tmp_path):
     place = tmp_path / "disk" / "claude"

@@ -270,7 +270,37 @@ def test_killed_at_a_hundred_moments_it_comes_to_the_same_rows(new_store, main, 
         db.close()
 
 
+def test_another_file_in_its_place_is_read_from_its_begin(db, own_main, tmp_path, page_by_page):
+    running = ingest.run_sync(db, ingest.Import([own_main.path]))
+    next(running)
+    next(running)
+    running.close()
+    assert state(db).cursor == 40
+    other = Main(tmp_path / "other")
+    for n in range(45):
+        other.chat(f"t{n}", [human(f"another {n}", f"g{n}")])
+    other.path.replace(own_main.path)
+    running = ingest.run_sync(db, ingest.Import([own_main.path]))
+    next(running)
+    running.close()
+    assert (state(db).cursor, state(db).complete) == (20, False)
+    run(db, own_main.path)
+    assert (state(db).cursor, state(db).complete) == (45, True)
+    assert db.execute("SELECT count(*) FROM sessions WHERE native_id GLOB 't*'").get == 45
+
+
 # When it is complete
+
+
+def test_two_paths_of_one_are_one(db, own_main, tmp_path):
+    link = tmp_path / "link.db"
+    link.symlink_to(own_main.path)
+    run(db, own_main.path)
+    run(db, link)
+    own_main.chat("later", [human("said later")])
+    for path in (own_main.path, link):
+        assert "moved in completely" in run(db, path).files[0].reason
+    assert db.execute("SELECT count(*) FROM messages").get == 45
 
 
 @pytest.mark.parametrize("beside", ["app.env", "letter.txt"])
