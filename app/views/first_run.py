@@ -1,6 +1,8 @@
 """What to import: the places found on this machine, and how the import of them goes."""
 
-from PySide6.QtCore import QPoint, Qt, Signal
+from itertools import pairwise
+
+from PySide6.QtCore import QPoint, QRect, Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QVBoxLayout, QWidget
 
 from app import formatting
@@ -14,6 +16,7 @@ from app.views.source_delegate import short_path
 from app.views.source_list import SourceHead, SourceList
 from app.views.source_menu import SourceMenu
 from app.views.source_questions import Drift, Why
+from app.views.sticky import Sticky
 
 _WIDTH = 1040
 _SENTENCE_WIDTH = 776
@@ -66,6 +69,7 @@ class FirstRunView(Page):
         self.drift = Drift()
         self.why = Why()
         self.panel = ImportPanel()
+        self._next = Sticky(self)
         self.store = Text("", "caption", "text2")
         self._importing = False
         self._build()
@@ -73,6 +77,7 @@ class FirstRunView(Page):
         self.leave.clicked.connect(self.sessions_asked)
         self.add.clicked.connect(self._on_add)
         self.list.menu_asked.connect(self._on_menu_asked)
+        self.list.row_reached.connect(self._show_row)
         self.drift.asked.connect(self.report_asked)
         self.why.asked.connect(self.why_asked)
         model.choice_changed.connect(self._show_choice)
@@ -96,6 +101,9 @@ class FirstRunView(Page):
         actions.addStretch(1)
         actions.addWidget(self.keep)
         actions.addWidget(self.leave)
+        self._next.column.addLayout(actions)
+        self._next.column.addSpacing(12)
+        self._next.column.addWidget(self.panel)
         foot = QHBoxLayout()
         foot.setSpacing(6)
         foot.addWidget(Icon("store", "text2", 14))
@@ -105,9 +113,8 @@ class FirstRunView(Page):
             (self.title, 4),
             (sentence, 20),
             (self._table, 8),
-            (self.drift, 12),
-            (actions, 20),
-            (self.panel, 16),
+            (self.drift, 4),
+            (self._next, 8),
             (self.why, 20),
             (foot, 0),
         ):
@@ -120,6 +127,21 @@ class FirstRunView(Page):
         self.panel.hide()
         self.drift.hide()
         self.leave.hide()
+        self._order_tabs()
+
+    def _order_tabs(self) -> None:
+        order = (self.list, self.start, self.add, self.keep, self.leave)
+        order = (*order, self.panel.pause, self.panel.cancel, self.why.field)
+        for before, after in pairwise(order):
+            QWidget.setTabOrder(before, after)
+
+    def _show_row(self, row: QRect) -> None:
+        """Scroll so that a row of the table is seen, which the table itself never does."""
+        top = self.list.mapTo(self.widget(), row.topLeft()).y()
+        bar, height = self.verticalScrollBar(), self.viewport().height() - self._next.covered()
+        lowest, highest = top + row.height() - height, top
+        if not lowest <= bar.value() <= highest:
+            bar.setValue(lowest if bar.value() < lowest else highest)
 
     def show_looking(self) -> None:
         """Say that the machine is being looked through."""
@@ -188,6 +210,8 @@ class FirstRunView(Page):
     def _show_choice(self) -> None:
         chosen = self._model.chosen()
         count = len(chosen)
+        if self._importing and all(self._model.rows()[row].state == "imported" for row in chosen):
+            count = 0  # what was read just now is not offered again while the rest is read
         words = formatting.counted(count, self.tr("Import %1 source"), self.tr("Import %1 sources"))
         if self._importing and count:
             words = formatting.counted(

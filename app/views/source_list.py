@@ -1,6 +1,6 @@
 """The table of places to import from: its head, and its rows with what can be done with each."""
 
-from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtCore import QPoint, QRect, Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QPaintEvent
 from PySide6.QtWidgets import QAbstractItemView, QFrame, QListView
 
@@ -48,9 +48,11 @@ class SourceList(QListView):
 
     Signals:
         menu_asked: what can be done with a place; carries its row and where on the screen.
+        row_reached: the keyboard came to a row; carries where in the list it is.
     """
 
     menu_asked = Signal(int, QPoint)
+    row_reached = Signal(QRect)
 
     def __init__(self, model: SourcesModel) -> None:
         super().__init__()
@@ -78,6 +80,8 @@ class SourceList(QListView):
                 model.toggle(self.currentIndex().row())
             return
         super().keyPressEvent(event)
+        if self.currentIndex().isValid():
+            self.row_reached.emit(self.visualRect(self.currentIndex()))
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         is_key = event.reason() == QContextMenuEvent.Reason.Keyboard

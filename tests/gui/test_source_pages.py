@@ -6,6 +6,7 @@ import json
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from app.models.sources import SourceRow
@@ -320,3 +321,48 @@ def test_every_row_of_a_long_table_has_its_height(run, program, home):
     assert view.list.height() == 9 * 56
     assert table.height() >= view.list.y() + view.list.height()
     assert view.drift.words.height() >= view.drift.words.heightForWidth(view.drift.words.width())
+
+
+def test_the_next_step_and_the_row_one_stands_on_are_in_sight_however_long_the_table(
+    run, program, home, qtbot
+):
+    window, view, model = program.window, program.window.first_run, program.window.models.sources
+    bar = view.start.parentWidget()
+
+    def seen(part) -> bool:
+        top = part.mapTo(view.viewport(), QPoint(0, 0)).y()
+        return top >= 0 and top + part.height() <= view.viewport().height()
+
+    def row_seen() -> bool:
+        row = view.list.visualRect(view.list.currentIndex())
+        top = view.list.viewport().mapTo(view.viewport(), row.topLeft()).y()
+        return top >= 0 and top + row.height() <= bar.y()
+
+    async def work():
+        window.resize(1100, 720)
+        window.show()
+        await program.start()
+        program.imports.show_sources()
+        await until(lambda: not program.tasks.running("look"))
+        model.add([place(f"/nowhere/{n}") for n in range(3)])
+        view.show_found()
+        await asyncio.sleep(0.2)
+        assert not bar.property("stuck")
+        assert view.list.mapTo(view.viewport(), QPoint(0, view.list.height())).y() < bar.y()
+        model.add([place(f"/nowhere/{n}") for n in range(3, 25)])
+        await asyncio.sleep(0.2)
+        assert seen(view.start)
+        assert seen(view.keep)
+        assert bar.property("stuck") is True
+        view.list.setFocus()
+        for _ in range(24):
+            QTest.keyClick(view.list, Qt.Key.Key_Down)
+            assert row_seen()
+        for _ in range(24):
+            QTest.keyClick(view.list, Qt.Key.Key_Up)
+            assert row_seen()
+        view.verticalScrollBar().setValue(view.verticalScrollBar().maximum())
+        assert not bar.property("stuck")
+        assert seen(view.why.field)
+
+    run(work())
