@@ -251,6 +251,7 @@ class Program(QObject):
 
     def _on_status_read(self, status: StoreStatus) -> None:
         """Tell on the page of sources what another program stored; leave it if it offers none."""
+        self.imports.note_stored(status.messages)
         if self.imports.running or not self.window.on_sources():
             return
         self.window.first_run.show_leave(status.sessions > 0)
@@ -269,17 +270,18 @@ class Program(QObject):
             facts = import_facts(now.searchable, now.fraction)
             self.window.path_bar.show_path("partial", facts)
 
-    def _on_import_finished(self, new: int) -> None:
+    def _on_import_finished(self, new: int, is_whole: bool) -> None:
         self.status.hide_import()
-        self.tasks.start("after-import", self._after_import(new))
+        self.tasks.start("after-import", self._after_import(new, is_whole=is_whole))
 
-    async def _after_import(self, new: int) -> None:
+    async def _after_import(self, new: int, *, is_whole: bool) -> None:
+        """Leave the page of sources for what is new; one who stopped goes on from there."""
         status = await self.status.load()
         self.window.first_run.show_leave(status.sessions > 0)
         self.filters.refresh()
         if self.imports.running:
             return
-        if new and self.window.on_sources():
+        if new and is_whole and self.window.on_sources():
             self._show_nothing_open()
             self.sessions.browse()
             self.window.sessions_view.setFocus()

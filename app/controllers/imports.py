@@ -32,14 +32,15 @@ class ImportController(QObject):
     Signals:
         shown: the page of sources is shown.
         progressed: some of the import is stored; carries the state of now.
-        finished: nothing is running any more; carries how many messages are new.
+        finished: nothing is running any more; carries how many messages are new, and whether all
+            that was asked for was gone through.
         looked: the places on this machine were looked for.
         place_imported: one was imported that is to be watched; carries its path and kind.
     """
 
     shown = Signal()
     progressed = Signal(ImportProgress)
-    finished = Signal(int)
+    finished = Signal(int, bool)
     looked = Signal()
     place_imported = Signal(str, str)
 
@@ -54,7 +55,7 @@ class ImportController(QObject):
         self._going.set()
         self._done_bytes = self._messages = 0
         self._pace = Pace(time.monotonic())
-        self.searchable = 0
+        self.stored = 0
         view, actions = window.first_run, window.actions_by_name
         view.import_asked.connect(self._on_import_asked)
         view.files_asked.connect(self._on_files_asked)
@@ -65,6 +66,10 @@ class ImportController(QObject):
         actions["add_files"].triggered.connect(self._on_files_asked)
         actions["add_folder"].triggered.connect(self._on_folder_asked)
         actions["sources"].triggered.connect(self.show_sources)
+
+    def note_stored(self, messages: int) -> None:
+        """Take how many messages the store holds by now, those of earlier imports too."""
+        self.stored = messages
 
     @property
     def running(self) -> bool:
@@ -152,11 +157,11 @@ class ImportController(QObject):
             self._say_done(reports)
 
     def _show_ended(self, reports: Sequence[ImportReport]) -> None:
-        for each in self._model.rows():
-            if each.state in ("waiting", "importing"):
-                self._update(each.found, state="ready", note=self.tr("stopped"))
+        left = [each for each in self._model.rows() if each.state in ("waiting", "importing")]
+        for each in left:
+            self._update(each.found, state="ready", note=self.tr("stopped"))
         self._window.first_run.show_importing(False)
-        self.finished.emit(sum(report.new for report in reports))
+        self.finished.emit(sum(report.new for report in reports), not left)
 
     def _next_place(self) -> FoundSource | None:
         waiting = (row.found for row in self._model.rows() if row.state == "waiting")
@@ -229,7 +234,7 @@ class ImportController(QObject):
             total_bytes=total,
             rate=self._pace.messages_per_second(),
             left_s=self._pace.left_s(total),
-            searchable=max(self.searchable, self._messages),
+            searchable=max(self.stored, self._messages),
             paused=not self._going.is_set(),
         )
         self._window.first_run.panel.show_progress(now)

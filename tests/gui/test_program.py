@@ -139,6 +139,40 @@ def test_a_cancelled_import_keeps_what_it_stored_and_the_next_one_completes_it(
     assert stored(program) == 5000
 
 
+def test_who_stops_an_import_stays_where_it_goes_on_and_is_told_what_is_there(
+    run, program, talks, tmp_path
+):
+    window, place = program.window, many(tmp_path / "big", 5000)
+    panel = window.first_run.panel
+    told = []
+
+    async def cancel():
+        await program.start()
+        program.imports.progressed.connect(
+            lambda now: now.messages > 100 and not now.paused and panel.pause.click()
+        )
+        program.imports.import_paths([talks, place])
+        await until(lambda: panel.pause.text().strip() == "Go on")
+        assert not window.first_run.start.isEnabled()  # all that was chosen is under way
+        panel.cancel.click()
+        await until(lambda: not program.imports.running)
+        await until(lambda: not program.tasks.running("after-import"))
+        program.imports.progressed.disconnect()
+
+    async def again():
+        program.imports.progressed.connect(lambda now: told.append(now.searchable))
+        program.imports.import_paths([place])
+        await until(lambda: program.imports.running)
+        await until(lambda: not program.imports.running)
+
+    run(cancel())
+    assert window.on_sources()
+    assert window.first_run.start.text().strip() == "Import 1 source"
+    before = stored(program)
+    run(again())
+    assert min(told) >= before > 0
+
+
 def test_a_paused_import_stores_nothing_until_it_goes_on(run, program, tmp_path):
     place = many(tmp_path / "big", 4000)
     panel = program.window.first_run.panel
