@@ -58,10 +58,15 @@ def answer(result: SearchResult) -> str:
         f"{result.elapsed_ms:.1f} ms",
         "complete" if result.complete else f"partial ({result.reason})",
     ]
-    left_out = [f"{n:,} {what.replace('_', ' ')}" for what, n in result.not_searched.items() if n]
+    left_out = [f"{n:,} {_unsearched(what, n)}" for what, n in result.not_searched.items() if n]
     if left_out:
         parts.append("not searched: " + ", ".join(left_out))
     return " · ".join(parts) + f"\n{result.why}"
+
+
+def _unsearched(what: str, count: int) -> str:
+    words = what.replace("_", " ")
+    return words.removesuffix("s") if count == 1 else words
 
 
 def _found(result: SearchResult) -> str:

@@ -10,6 +10,7 @@ from core.errors import NotFoundError
 from core.graphemes import cut_at
 from core.history.absence import gone_messages
 from core.history.bodies import VISIBLE, read_calls, read_media
+from core.history.calls import with_outcomes
 from core.store.keys import STATE_BITS, STATE_MASK
 from core.types import Message, MessageState, Origin, Role, TimeQuality, ToolStatus
 
@@ -61,14 +62,17 @@ def messages_page(
     ).fetchall()
     rows.sort(key=lambda row: (row[3], row[0]))
     found = (message_from(row, start + 1 + n, chars) for n, row in enumerate(rows))
-    return with_gone(db, session_id, found)
+    return as_known(db, session_id, found)
 
 
-def with_gone(
+def as_known(
     db: apsw.Connection, session_id: int, messages: Iterable[Message]
 ) -> tuple[Message, ...]:
-    """Return messages of a session, those marked that its source no longer has."""
-    found = tuple(messages)
+    """Return messages of a session, in order, as it is known what became of them.
+
+    Calls have the outcome that results tell, and those that the source no longer has are marked.
+    """
+    found = with_outcomes(db, session_id, messages)
     if not found:
         return found
     rows = [message.id for message in found]
@@ -159,7 +163,7 @@ def message_by_ref(db: apsw.Connection, session_id: int, uid: str) -> Message:
     if row is None or row[_STATE] == MessageState.TRASHED:
         raise NotFoundError(f"the session has no message named {uid}")
     found = message_from(row, number_of(db, session_id, row[3], row[0]), len(row[7]))
-    return with_gone(db, session_id, [found])[0]
+    return as_known(db, session_id, [found])[0]
 
 
 def number_of(db: apsw.Connection, session_id: int, seq: int, message_id: int) -> int:

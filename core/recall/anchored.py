@@ -10,7 +10,7 @@ from typing import Any
 
 import apsw
 
-from core.history.messages import IS_VISIBLE, MESSAGE_COLUMNS, message_from, with_gone
+from core.history.messages import IS_VISIBLE, MESSAGE_COLUMNS, as_known, message_from
 from core.recall.caps import capped
 from core.recall.numbering import Place, visible_before
 from core.recall.window import (
@@ -135,7 +135,7 @@ def _numbered(
         capped(message_from(row, visible_before(db, session.id, _place(row), total) + 1, chars))
         for row in rows
     )
-    return with_gone(db, session.id, found)
+    return as_known(db, session.id, found)
 
 
 def _place(row: _Row) -> Place:

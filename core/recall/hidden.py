@@ -142,6 +142,7 @@ def _of(db: apsw.Connection, session: Session, taken_back: str) -> Iterator[Abse
             f"backscroll show {session.ref}",
             session,
         )
+    yield from _of_thrown_away(db, session)
     yield from _of_lineage(db, session)
     yield from _of_source(db, session)
 
@@ -178,6 +179,28 @@ def _reasons(session: Session) -> Iterator[AbsenceFinding]:
             f"{ref} has no message that is shown, so lists leave it out.",
             f"backscroll show {ref}",
             session,
+        )
+
+
+def _of_thrown_away(db: apsw.Connection, session: Session) -> Iterator[AbsenceFinding]:
+    """Yield that messages of a session that is not itself in the trash are there."""
+    if session.trashed_at_ms is not None:
+        return
+    count, operation = db.execute(
+        "SELECT count(*), max(thrown_by) FROM"
+        " (SELECT trashed_by AS thrown_by FROM trashed_messages WHERE session_id = ?1 UNION ALL"
+        " SELECT cleared_by FROM cleared_places WHERE session_id = ?1)",
+        (session.id,),
+    ).get
+    if count:
+        back = f" restore --operation {operation}" if operation is not None else " list"
+        are = "message of it is" if count == 1 else "messages of it are"
+        yield AbsenceFinding(
+            "trashed",
+            f"{session.ref}: {count:,} {are} in the trash.",
+            f"backscroll trash{back}",
+            session,
+            facts={"messages": count},
         )
 
 

@@ -13,9 +13,9 @@ from core.errors import NotFoundError
 from core.history.messages import (
     IS_VISIBLE,
     MESSAGE_COLUMNS,
+    as_known,
     message_from,
     number_of,
-    with_gone,
 )
 from core.history.sessions import session_by_id
 from core.recall.numbering import Place, visible_before
@@ -74,7 +74,7 @@ def window(
     later = list(neighbours(db, session_id, place, after, earlier=False))
     number = visible_before(db, session_id, place, total) + 1
     step = 1 if is_visible(db, message_id) else 0
-    messages = with_gone(
+    messages = as_known(
         db,
         session_id,
         (
@@ -116,7 +116,7 @@ def more(
     if not rows:
         return ()
     number = visible_before(db, session_id, Place(rows[0][_SEQ], rows[0][_ID]), total) + 1
-    return with_gone(db, session_id, _numbered(rows, number, WINDOW_CHARS))
+    return as_known(db, session_id, _numbered(rows, number, WINDOW_CHARS))
 
 
 def bookends(db: apsw.Connection, session_id: int, first: int = 3, last: int = 3) -> Bookends:
@@ -155,8 +155,8 @@ def _ends(
     rest = min(last, total - len(head))
     tail = list(neighbours(db, session_id, END, rest, earlier=True))[::-1]
     return Bookends(
-        with_gone(db, session_id, _numbered(head, skipped + 1, chars)),
-        with_gone(db, session_id, _numbered(tail, every - len(tail) + 1, chars)),
+        as_known(db, session_id, _numbered(head, skipped + 1, chars)),
+        as_known(db, session_id, _numbered(tail, every - len(tail) + 1, chars)),
         total,
     )
 

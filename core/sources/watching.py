@@ -149,7 +149,7 @@ async def _claimed(store: Store, holder: str, program: str) -> WatcherAt | None:
 
 def words(other: WatcherAt) -> str:
     """Return who watches, as a sentence."""
-    who = {"window": "the window", "command": "the command import --watch"}
+    who = {"window": "The window", "command": "The command import --watch"}
     return f"{who.get(other.program, other.program)} watches already (process {other.pid})"
 
 

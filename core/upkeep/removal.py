@@ -25,7 +25,10 @@ class Removed:
 def preview(source: KnownSource, *, with_history: bool) -> str:
     """Return what would be done, in a sentence with counts."""
     held = f"{counted(source.sessions, 'session')} with {counted(source.messages, 'message')}"
-    becomes = "go to the trash" if with_history else "are kept"
+    is_one = source.sessions == 1
+    becomes = "is kept" if is_one else "are kept"
+    if with_history:
+        becomes = "goes to the trash" if is_one else "go to the trash"
     files = counted(source.files + source.gone_files, "file")
     return f"{source.name or source.kind} with {files} is forgotten; {held} {becomes}."
 

@@ -76,7 +76,7 @@ def test_a_removed_source_keeps_its_sessions_or_takes_them_to_the_trash(backscro
     backscroll("sources", "watch", talks)
     refused = backscroll("sources", "remove", "jsonl")
     assert refused.code == 1
-    assert "1 session with 1 message are kept" in refused.err
+    assert "1 session with 1 message is kept" in refused.err
     kept = backscroll("sources", "remove", "jsonl", "--yes", "--json").json
     assert (kept["sessions_kept"], kept["sessions_trashed"], kept["files"]) == (1, 0, 1)
     listed = backscroll("sources", "--json").json

@@ -30,3 +30,13 @@ def test_how_much_was_found_is_said_as_far_as_it_is_known(
     db.close()
     result = replace(found, total_hits=total, total_is_exact=is_exact, complete=complete)
     assert f" · {said}" in answer(result)
+
+
+@pytest.mark.parametrize(("count", "said"), [(1, "1 cut tail"), (2, "2 cut tails")])
+def test_what_was_not_searched_is_counted(tmp_path, count, said):
+    db = store_at(tmp_path, cjk=False)
+    store_messages(db, message("a"))
+    found = search(db, SearchRequest("hello"))
+    db.close()
+    told = answer(replace(found, not_searched={"cut_tails": count, "hidden": 1}))
+    assert f"not searched: {said}, 1 hidden\n" in told

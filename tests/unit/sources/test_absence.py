@@ -14,7 +14,7 @@ from core.history.lifecycle import set_archived
 from core.sources import absence, ingest, raw_text
 from core.store.connection import open_store, written
 from core.types import FoundSource
-from core.upkeep import trash
+from core.upkeep import lifecycle, trash
 from core.upkeep.trash import trash_sessions
 
 LONG_AGO = 1_700_000_000
@@ -112,6 +112,17 @@ def test_the_trash_is_said_with_the_way_back(db, talks):
         (finding,) = [each for each in answer.findings if each.kind == "trashed"]
         assert finding.next_step == "backscroll trash restore trashed-0001"
         assert abs(finding.facts["since_ms"] - time.time() * 1000) < 60_000
+
+
+def test_messages_in_the_trash_of_a_session_that_stays_are_said(db, talks):
+    session = row(db, "seen-0001")
+    operation = written(db, lifecycle.clear, [session], "command")
+    (told,) = [each for each in why(db, "seen-0001", talks).findings if each.kind == "trashed"]
+    assert told.sentence.endswith("in the trash.")
+    assert told.facts["messages"] > 0
+    assert told.next_step == f"backscroll trash restore --operation {operation.id}"
+    written(db, trash.undo, operation.id, "command")
+    assert "trashed" not in kinds(why(db, "seen-0001", talks))
 
 
 def test_a_subagent_and_an_empty_session_are_said_to_be_left_out(db, talks):
