@@ -204,8 +204,13 @@ class KnownSource:
 
 @dataclass(frozen=True, slots=True)
 class StoredPlace:
-    """What the store has of a place: its source, and the sessions and messages of its files."""
+    """What the store has of a place: its source, and the sessions and messages of its files.
+
+    `failed` and `bad_records` are of its files too: one source may be read at several places.
+    """
 
     source: KnownSource
     sessions: int
     messages: int
+    failed: int = 0
+    bad_records: int = 0

@@ -186,17 +186,17 @@ def _facts(state: PlaceState | None, there: StoredPlace | None) -> dict[str, obj
             "sessions": there.sessions,
             "messages": there.messages,
             "read_at_ms": source.last_run_at_ms,
-            "trouble": _trouble(source),
+            "trouble": _trouble(there),
         }
     return facts
 
 
-def _trouble(source: KnownSource) -> str:
-    if source.failed:
-        return formatting.counted(source.failed, _tr("%1 file failed"), _tr("%1 files failed"))
-    if source.bad_records:
+def _trouble(there: StoredPlace) -> str:
+    if there.failed:
+        return formatting.counted(there.failed, _tr("%1 file failed"), _tr("%1 files failed"))
+    if there.bad_records:
         return formatting.counted(
-            source.bad_records, _tr("%1 broken record"), _tr("%1 broken records")
+            there.bad_records, _tr("%1 broken record"), _tr("%1 broken records")
         )
     return ""
 

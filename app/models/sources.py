@@ -41,6 +41,12 @@ class SourceRow:
     trouble: str = ""
     source: str = ""
 
+    @property
+    def was_read(self) -> bool:
+        """Whether all of it was read before, just now or at another time; no import stopped."""
+        is_known = self.state == "ready" and self.read_at_ms is not None and not self.note
+        return is_known or self.state in ("imported", "partial")
+
 
 class SourcesModel(QAbstractListModel):
     """Holds the places it is given; fetches nothing itself.

@@ -217,7 +217,7 @@ class FirstRunView(Page):
             words = formatting.counted(
                 count, self.tr("Import %1 more source"), self.tr("Import %1 more sources")
             )
-        if count and all(self._model.rows()[row].state == "imported" for row in chosen):
+        if count and all(self._model.rows()[row].was_read for row in chosen):
             words = self.tr("Import what is new")
         self.keep.setVisible(any(row.live for row in self._model.rows()))
         self.start.setText(words if count else self.tr("Import"))

@@ -23,6 +23,11 @@ class Sticky(QWidget):
         for each in (self, self.bar, page.viewport()):
             each.installEventFilter(self)
 
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.ParentChange and self.parentWidget() is not None:
+            self.parentWidget().installEventFilter(self)  # it moves when a scroll bar appears
+        return super().event(event)
+
     def covered(self) -> int:
         """Return how many pixels at the foot of the view the bar covers of what scrolls."""
         return self.bar.height() if self.bar.property("stuck") else 0

@@ -48,6 +48,10 @@ WHERE trashed_at_ms IS NULL AND id IN (
   SELECT l.session_id FROM source_files AS f CROSS JOIN session_files AS l ON l.file_id = f.id
   WHERE f.source_id = ? AND {_BELOW})
 """
+_TROUBLES_AT = (
+    "SELECT coalesce(sum(state = 'failed'), 0), coalesce(sum(json_array_length(bad_records)), 0)"
+    f" FROM source_files WHERE source_id = ? AND {_BELOW}"
+)
 _PLACES_SINCE = 5  # m0005
 
 
@@ -114,7 +118,8 @@ def at(
                 continue
             sessions, messages = db.execute(_SESSIONS_AT, bindings).get
             if path not in found or found[path].sessions < sessions:
-                found[path] = StoredPlace(source, sessions, messages)
+                troubles = db.execute(_TROUBLES_AT, bindings).get
+                found[path] = StoredPlace(source, sessions, messages, *troubles)
     return found
 
 

@@ -13,7 +13,7 @@ from app.models.sources import SourceRow
 from app.views.report_sheet import ReportSheet
 from app.views.source_delegate import SourceDelegate
 from app.views.source_menu import SourceMenu
-from core.history import watched
+from core.history import known_sources, watched
 from core.source_types import KnownSource, WatchedPlace
 from core.types import FoundSource
 from tests import demo_home
@@ -85,6 +85,32 @@ def test_homes_are_watched_after_their_import_and_paused_and_let_be_from_their_r
     qtbot.mouseClick(view.list.viewport(), Qt.MouseButton.LeftButton, pos=at)
     assert asked == [1]
     assert program.window.models.sources.rows()[1].chosen == before
+
+
+def test_what_was_read_at_another_time_is_not_offered_as_if_it_never_was(run, imported_home, home):
+    program, model = imported_home, imported_home.window.models.sources
+    start = program.window.first_run.start
+
+    async def work():
+        await show(program)
+        for n, each in enumerate(model.rows()):  # as after another start
+            model.update(n, state="ready", note="", fraction=None, chosen=bool(each.watch))
+        model.choice_changed.emit()
+        assert start.text().strip() == "Import what is new"
+        broken = home / ".codex" / "archived_sessions" / "rollout-2026-01-01T00-00-00-x.jsonl"
+        broken.parent.mkdir(exist_ok=True)
+        broken.write_text("{not json\n", encoding="utf-8")
+        program.watching.look_again()
+        await until(lambda: row(program, "codex").trouble)
+        return await program.store.read(
+            lambda db: known_sources.at(
+                db, known_sources.known(db), [str(home / ".codex"), str(home / ".codex/sessions")]
+            )
+        )
+
+    whole, part = run(work()).values()
+    assert (whole.failed, whole.bad_records) in ((1, 0), (0, 1))
+    assert (part.failed, part.bad_records) == (0, 0)
 
 
 def test_nothing_is_watched_where_the_box_is_not_ticked(run, program, home):
@@ -354,6 +380,8 @@ def test_the_next_step_and_the_row_one_stands_on_are_in_sight_however_long_the_t
         assert seen(view.start)
         assert seen(view.keep)
         assert bar.property("stuck") is True
+        table = view.list.parentWidget()
+        assert bar.mapToGlobal(QPoint(0, 0)).x() == table.mapToGlobal(QPoint(0, 0)).x()
         view.list.setFocus()
         for _ in range(24):
             QTest.keyClick(view.list, Qt.Key.Key_Down)
