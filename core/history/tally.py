@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import apsw
 
-from core.history.bodies import VISIBLE, Incoming
+from core.history.bodies import VISIBLE, Incoming, clean
 from core.history.existing import Existing
 from core.store import turns
 from core.types import MessageState
@@ -14,6 +14,12 @@ _LAST = (
     "(SELECT max(k.at_ms) FROM message_placements AS p JOIN message_keys AS k"
     " ON k.id = p.message_id WHERE p.session_id = sessions.id)"
 )
+
+
+def without_messages(db: apsw.Connection, sessions: Iterable[tuple[int, str]]) -> int:
+    """Return how many of these sessions, by source and native id, are stored without a message."""
+    found = "SELECT message_count = 0 FROM sessions WHERE source_id = ? AND native_id = ?"
+    return sum(db.execute(found, (row, clean(name))).get or 0 for row, name in sessions)
 
 
 class Tally:
@@ -27,23 +33,28 @@ class Tally:
 
     def place(self, message: Incoming) -> None:
         """Note that a body got a place in the message's session."""
-        session, at_ms = message.session_id, message.record.created_at_ms
         if message.state == MessageState.SUPERSEDED:
             return
-        if at_ms is not None:
-            self._first_ms[session] = min(at_ms, self._first_ms.get(session, at_ms))
-            self._last_ms[session] = max(at_ms, self._last_ms.get(session, at_ms))
-        self._count(session, message, 1)
+        self._note_time(message.session_id, message)
+        self._count(message.session_id, message, 1)
 
     def leave(self, session_id: int, shown: Existing) -> None:
         """Note that a session no longer shows a body."""
         self._count(session_id, shown, -1)
 
     def change(self, session_ids: Iterable[int], was: Existing, becomes: Incoming) -> None:
-        """Note that a body placed in these sessions changed its state, role or origin."""
+        """Note that a body placed in these sessions changed its state, role, origin or time."""
         for session in session_ids:
             self._count(session, was, -1)
             self._count(session, becomes, 1)
+            if becomes.record.created_at_ms != was.created_at_ms:
+                self._note_time(session, becomes)
+
+    def _note_time(self, session_id: int, message: Incoming) -> None:
+        at_ms = message.record.created_at_ms
+        if at_ms is not None:
+            self._first_ms[session_id] = min(at_ms, self._first_ms.get(session_id, at_ms))
+            self._last_ms[session_id] = max(at_ms, self._last_ms.get(session_id, at_ms))
 
     def _count(self, session_id: int, body: Existing | Incoming, sign: int) -> None:
         visible = sign if body.state in VISIBLE else 0

@@ -53,7 +53,9 @@ class Ended:
     """A file that was read to its end, or as far as it could be.
 
     `is_whole` tells that the reading began at the file's begin and met no fault. `sessions`
-    are those of `source` that it told, `held` all that the file holds. `kept` is what reading
+    are those of `source` that it told, `held` all that the file holds. `is_silent` tells that a
+    whole reading met neither a session nor a message, though there was something to read, or
+    not a byte. `kept` is what reading
     on needs, where somebody follows the file.
     """
 
@@ -64,6 +66,7 @@ class Ended:
     sessions: frozenset[str]
     held: Held
     is_whole: bool = True
+    is_silent: bool = False
     kept: Kept | None = None
 
 
@@ -88,7 +91,8 @@ class Parsed:
 class _Reading:
     """A file that is being read. `told` are the bytes of it that progress knows of.
 
-    `before` is what was read of it earlier, where the reading goes on from there.
+    `before` is what was read of it earlier, where the reading goes on from there. `begun` are
+    the hashes of a followed file before it was read.
     """
 
     unit: Unit
@@ -107,6 +111,7 @@ class _Reading:
     remarks: list[str] = field(default_factory=list)
     remark_count: int = 0
     state: ReaderState | None = None
+    begun: tuple[bytes | None, bytes | None] = (None, None)
 
     def __post_init__(self) -> None:
         self.records = self._records()
@@ -194,6 +199,8 @@ class Parser:
                 self.unread.append(FileReport(unit.name, "failed", reason=_words(error)))
                 continue
             self._reading = _Reading(unit, source, source, self._before(unit))
+            if self._followed is not None:
+                self._reading.begun = _hashes(unit)
             return True
         return False
 
@@ -265,14 +272,28 @@ class Parser:
         kept = _kept(reading, told) if self._followed is not None else None
         sessions = frozenset(reading.sessions)
         is_whole = reading.before is None and error is None and not reading.bad_count
+        is_silent = is_whole and not reading.held.sessions and _was_to_speak(reading)
         parsed.ended.append(
-            Ended(reading.home, unit, told, report, sessions, reading.held, is_whole, kept)
+            Ended(
+                *(reading.home, unit, told, report, sessions, reading.held),
+                *(is_whole, is_silent, kept),
+            )
         )
 
 
+def _was_to_speak(reading: _Reading) -> bool:
+    """Whether a session could have been in a file: what was left to another was not gone into."""
+    return reading.offset > 0 or reading.unit.stamp.size == 0
+
+
 def _kept(reading: _Reading, told: FileReading) -> Kept | None:
-    """What reading on will need, if the file was read to its end and its reader can."""
+    """What reading on will need, if the file was read to its end and its reader can.
+
+    One whose bytes became others meanwhile is not the one that was read.
+    """
     if reading.state is None or told.state != "done":
+        return None
+    if (told.head_hash, told.tail_hash) != reading.begun:
         return None
     try:
         with files.opened(reading.unit.path) as stream:

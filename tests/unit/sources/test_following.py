@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.sources import claude_code, codex, ingest
+from core.sources import claude_code, codex, ingest, neutral
 from core.sources.following import Followed
 from core.sources.records import EarlierChangedError
 from core.store.connection import open_store
@@ -161,6 +161,29 @@ def reader_at_any_cut(tmp_path_factory, data):
     folder = tmp_path_factory.mktemp("cut") / "one"
     pieces, whole = in_pieces(sample, folder, cuts, Followed())
     assert pieces == whole
+
+
+def test_a_file_written_anew_while_it_is_read_is_read_whole_next_time(tmp_path, monkeypatch):
+    def lines(*words):
+        told = [{"session": "s", "id": w, "role": "user", "content": w} for w in words]
+        return "".join(json.dumps(each) + "\n" for each in told)
+
+    path = tmp_path / "a.jsonl"
+    path.write_text(lines("one", "two"))
+    read = neutral.read
+
+    def reading(place):
+        yield from read(place)
+        path.write_text(lines("new", "rows", "here", "and more"))  # the same file, other bytes
+
+    with store(tmp_path / "store") as db:
+        followed = Followed()
+        monkeypatch.setattr(neutral, "read", reading)
+        run(db, path, followed=followed)
+        monkeypatch.setattr(neutral, "read", read)
+        run(db, path, followed=followed)
+        uids = {uid for (uid,) in db.execute("SELECT uid FROM messages")}
+    assert uids == {"one", "two", "new", "rows", "here", "and more"}
 
 
 MESSAGES = st.fixed_dictionaries(

@@ -252,3 +252,12 @@ def test_a_file_that_cannot_be_read_once_more_is_no_failure(tmp_path, monkeypatc
         report = run(db, write(tmp_path / "b.jsonl", said("1", "another", 0)), None)
         assert report.failed == 0
         assert words(db) == {"1": "another", "2": "two"}
+
+
+def test_a_time_that_is_told_later_is_the_sessions_too(tmp_path):
+    timed = said("1", "one", 5)
+    timeless = {name: value for name, value in timed.items() if name != "created_at"}
+    times = "SELECT m.created_at_ms, s.last_active_at_ms FROM messages AS m, sessions AS s"
+    with store(tmp_path / "store") as db:
+        run(db, write(tmp_path / "a.jsonl", timeless, timed), None)
+        assert db.execute(times).fetchall() == [(1785924300000, 1785924300000)]
