@@ -86,10 +86,10 @@ class KeepingController(QObject):
         on = any(each.archived_at_ms is None for each in chosen)
         words = formatting.counted(
             len(chosen),
-            self.tr("Archived: found when archived ones are included")
+            self.tr("Archived; a new message brings it back")
             if on
             else self.tr("No longer archived"),
-            self.tr("%1 archived: found when archived ones are included")
+            self.tr("%1 archived; new messages bring them back")
             if on
             else self.tr("%1 no longer archived"),
         )
