@@ -557,7 +557,8 @@ class FileReport:
 class ImportReport:
     """What an import did. `new` and `changed` count messages, `skipped` and `failed` files.
 
-    `unchanged` of the skipped are as they were when they were read.
+    `unchanged` of the skipped are as they were when they were read. `sessions_without_messages`
+    are not listed anywhere: sessions that were told and have none, files in which nobody spoke.
     """
 
     new: int
@@ -568,6 +569,7 @@ class ImportReport:
     unknown_records: Mapping[str, int] = field(default_factory=dict)
     conflicts: int = 0
     unchanged: int = 0
+    sessions_without_messages: int = 0
 
 
 @dataclass(frozen=True, slots=True)

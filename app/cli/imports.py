@@ -36,7 +36,8 @@ def add_to(commands: Any, shared: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--again",
         action="store_true",
-        help="read the files at PATH once more, even what was moved in completely",
+        help="read the files that PATH names once more, even what was moved in completely; a "
+        "folder is not enough",
     )
     parser.set_defaults(run=run, refuse=parser.error)
 
@@ -56,6 +57,8 @@ def run(args: argparse.Namespace, output: Output) -> int:
         raise SourceError("nothing to import was found on this machine; name a file or folder")
     for path in paths:
         there.require(path)
+        if args.again and there.is_dir(path):
+            args.refuse(f"--again reads files once more, and {path} is a folder: name the file")
     job = ingest.Import(paths, kind=args.kind, again=args.again)
     told = importing.arguments(paths, args.kind)
     with writing(args) as db, operations.recorded(db, importing.KIND, told, "command") as claim:
@@ -89,6 +92,7 @@ def as_json(report: ImportReport) -> dict[str, Any]:
         "conflicts": report.conflicts,
         "files": [asdict(file) for file in report.files],
         "unknown_records": dict(report.unknown_records),
+        "sessions_without_messages": report.sessions_without_messages,
     }
 
 
@@ -101,6 +105,8 @@ def _print(report: ImportReport, output: Output) -> None:
         output.line(f"{report.conflicts:,} kept beside an earlier message of the same id")
     if report.unchanged:
         output.line(f"  {words.plural(report.unchanged, 'file')} unchanged since the last import")
+    if report.sessions_without_messages:
+        output.line(f"  {report.sessions_without_messages:,} without messages")
     told = sorted(report.files, key=_weight)
     reasons = [line for file in told for line in _reasons(file)]
     for line in reasons[:_SHOWN_REASONS]:

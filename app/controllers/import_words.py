@@ -30,6 +30,7 @@ def merged(reports: Sequence[ImportReport]) -> ImportReport:
         unknown_records=dict(unknown),
         conflicts=sum(report.conflicts for report in reports),
         unchanged=sum(report.unchanged for report in reports),
+        sessions_without_messages=sum(each.sessions_without_messages for each in reports),
     )
 
 
@@ -66,6 +67,9 @@ def report_notice(report: ImportReport) -> Notice:
         parts.append(words.replace("%1", formatting.number(report.conflicts)))
     if report.failed or bad:
         parts.append(_troubles(report.failed, bad))
+    if report.sessions_without_messages:
+        words = _tr("%1 without messages, which no list shows")
+        parts.append(words.replace("%1", formatting.number(report.sessions_without_messages)))
     unknown = sum(report.unknown_records.values())
     if unknown:
         words = _tr("%1 records are of types not known yet, and were left where they are")

@@ -22,6 +22,7 @@ from core.history import absence, sources
 from core.history.append import Batch, append
 from core.history.forks import link_forks
 from core.history.sources import LastRun
+from core.history.tally import without_messages
 from core.index import backfill
 from core.index.state import new_holder
 from core.sources import legacy
@@ -90,6 +91,9 @@ class Import:
         self._source_ids: dict[SourceIdentity, int] = {}
         self._runs: dict[int, LastRun] = {}
         self._deleted: set[tuple[SourceIdentity, str]] = set()
+        self._silent: set[tuple[int, str]] = set()
+        self._silent_files: set[str] = set()
+        self._without_messages = 0
         self._new = self._changed = self._conflicts = 0
         self._before: _Before | None = None
         self._last_word = LastWord()
@@ -174,6 +178,7 @@ class Import:
             file_id = sources.save_file(db, source_id, end.reading)
             self._note_held(db, end, file_id)
             self._last_word.heard(db, end, file_id, self._source_ids)
+            self._note_silent(end)
             if getattr(end.unit.reader, "COPIES_SILENTLY", False):
                 link_forks(db, source_id, sorted(end.sessions))
             self._read.append(end.report)
@@ -189,6 +194,17 @@ class Import:
         ]
         is_snapshot = is_export(end.unit.reader, end.unit.path)
         absence.note_sessions(db, file_id, held, only=end.is_whole and not is_snapshot)
+
+    def _note_silent(self, end: Ended) -> None:
+        """Take note of who said nothing; another file may yet tell what was said."""
+        if end.is_silent:
+            self._silent_files.add(end.unit.name)
+        if end.is_whole:
+            self._silent |= {
+                (self._source_ids[source], name)
+                for source, name in end.held.silent()
+                if source in self._source_ids
+            }
 
     def told(self, parsed: Parsed) -> Iterator[Lot]:
         """Yield what a stored batch tells of files that it ends and that were read before."""
@@ -210,6 +226,7 @@ class Import:
         for source_id, files in self._plan.unchanged.items():
             self._runs.setdefault(source_id, LastRun()).skipped = files
         sources.end_run(db, self._runs)
+        self._without_messages = without_messages(db, self._silent)
 
     def close(self) -> None:
         """End early; a file that was not read to its end is read again by the next import."""
@@ -240,6 +257,9 @@ class Import:
             unknown_records=dict(self._unknown),
             conflicts=self._conflicts,
             unchanged=self._plan.as_read,
+            sessions_without_messages=(
+                self._without_messages + len(self._silent_files) + self._plan.empty
+            ),
         )
 
     def _source_id(

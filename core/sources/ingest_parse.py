@@ -15,6 +15,7 @@ from core.sources.following import Followed, Kept
 from core.sources.ingest_held import Held
 from core.sources.ingest_plan import Unit, is_export
 from core.sources.legacy import Page
+from core.sources.lines import HALF_A_LINE
 from core.sources.records import (
     BadSourceRecord,
     EarlierChangedError,
@@ -110,6 +111,7 @@ class _Reading:
     bad_count: int = 0
     remarks: list[str] = field(default_factory=list)
     remark_count: int = 0
+    is_half: bool = False  # it ends within a line: somebody may be writing it just now
     state: ReaderState | None = None
     begun: tuple[bytes | None, bytes | None] = (None, None)
 
@@ -271,7 +273,8 @@ class Parser:
         told = _file_reading(reading, error)
         kept = _kept(reading, told) if self._followed is not None else None
         sessions = frozenset(reading.sessions)
-        is_whole = reading.before is None and error is None and not reading.bad_count
+        is_whole = reading.before is None and error is None
+        is_whole = is_whole and not reading.bad_count and not reading.is_half
         is_silent = is_whole and not reading.held.sessions and _was_to_speak(reading)
         parsed.ended.append(
             Ended(
@@ -348,6 +351,7 @@ def _note(record: Record, reading: _Reading, parsed: Parsed) -> None:
             words = f"line {record.line}: {record.text}" if record.line else record.text
             reading.remarks.append(words)
         reading.remark_count += 1
+        reading.is_half = reading.is_half or record.text == HALF_A_LINE
 
 
 def _file_reading(reading: _Reading, error: str | None) -> FileReading:

@@ -78,8 +78,8 @@ class LastWord:
         self._waiting.pop(file_id, None)
         if unit.cursor is not None or is_export(unit.reader, unit.path):
             return
-        for (source, name), last_ms in end.held.last_ms.items():
-            row = source_ids.get(source)
+        for (source, name), said in end.held.said.items():
+            row, last_ms = source_ids.get(source), said.last_ms
             if row is None or getattr(unit.reader, "ALIGNS", False):
                 continue
             reached = self._reached.get((row, name))
@@ -87,7 +87,7 @@ class LastWord:
                 self._before.append(((row, name), reached))
                 self._reached[row, name] = last_ms
             elif (last_ms is not None and last_ms != reached) or unit.known is None:
-                rival = (_known(end, row, file_id), end.held.chars[source, name])
+                rival = (_known(end, row, file_id), said.chars)
                 for known in sources.others_holding(db, row, name, file_id):
                     waiting = self._waiting.setdefault(known.id, _Waiting(known))
                     waiting.names.add(name)
@@ -96,11 +96,11 @@ class LastWord:
 
     def heard_again(self, end: Ended, source_ids: Mapping[SourceIdentity, int]) -> None:
         """Take note of a file that was read once more: what it knows longest is settled."""
-        for (source, name), last_ms in end.held.last_ms.items():
-            row = source_ids.get(source)
+        for (source, name), said in end.held.said.items():
+            row, last_ms = source_ids.get(source), said.last_ms
             reached = None if row is None else self._reached.get((row, name))
             rival, chars = self._rivals.get(name, (None, 0))
-            if rival is not None and end.held.chars[source, name] < chars:
+            if rival is not None and said.chars < chars:
                 waiting = self._waiting.pop(rival.id, None) or _Waiting(rival)
                 waiting.names.add(name)
                 self._waiting[rival.id] = waiting  # the last of them

@@ -79,3 +79,24 @@ def test_what_is_neither_file_nor_folder_is_not_watched(told):
     code, _, err = told("sources", "watch", "/dev/null")
     assert code == 1
     assert err == "source: /dev/null is neither a file nor a folder\n"
+
+
+def test_sessions_without_messages_are_counted(told, tmp_path):
+    """An empty file, a file in which nobody speaks, a prompt of spaces: no list shows them."""
+    place = tmp_path / "projects"
+    place.mkdir()
+    (place / "c.jsonl").touch()
+    silent = {"type": "summary", "summary": "x", "leafUuid": "y"}
+    (place / "d.jsonl").write_text(json.dumps(silent) + "\n", encoding="utf-8")
+    for name, text in (("e", "   "), ("f", "ochre")):
+        line = {"type": "user", "uuid": name, "message": {"role": "user", "content": text}}
+        (place / f"{name}.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
+
+    code, out, _ = told("import", place)
+    assert code == 0
+    assert "  3 without messages" in out.splitlines()
+    _, listed, _ = told("sessions", "list", "--json")
+    assert [each["session"] for each in json.loads(listed)["sessions"]] == ["f"]
+
+    _, out, _ = told("import", place, "--json")
+    assert json.loads(out)["sessions_without_messages"] == 1, "the empty file is met each time"

@@ -555,6 +555,7 @@ def test_i36_odd_sessions_break_no_list(db, tmp_path):
     assert listed["F"].message_count == 103
     assert sum(session.message_count for session in page.sessions) == 110
     told = {Path(file.path).name: file for file in report.files}
+    assert report.sessions_without_messages == 3, "C, D and E"
     assert told["c.jsonl"].reason == "the file is empty"
     assert (told["D.jsonl"].sessions, told["D.jsonl"].messages) == (0, 0)
     assert db.execute("SELECT count(*) FROM sessions WHERE native_id IN ('C', 'D')").get == 0
