@@ -5,6 +5,7 @@ import time
 from collections.abc import Sequence
 from contextlib import ExitStack, aclosing
 from pathlib import Path
+from typing import NamedTuple
 
 from PySide6.QtCore import QObject, Signal
 
@@ -24,6 +25,14 @@ from core.sources.detect import found_on_this_machine
 from core.sources.downloads import is_export
 from core.store.store import Store
 from core.types import FoundSource, ImportReport, Progress
+
+
+class _Before(NamedTuple):
+    """How far all was when a place's turn came, and how many of its messages were stored."""
+
+    done_bytes: int
+    messages: int
+    known: int
 
 
 class ImportController(QObject):
@@ -168,9 +177,10 @@ class ImportController(QObject):
         return next(waiting, None)
 
     async def _import_place(self, place: FoundSource, at_the_end: ExitStack) -> ImportReport | None:
-        before_bytes, before_messages = self._done_bytes, self._messages
+        known = self._model.rows()[self._model.row_of(place.path)].messages or 0
+        before = _Before(self._done_bytes, self._messages, known)
         started = time.monotonic()
-        self._update(place, state="importing", fraction=0.0, messages=0)
+        self._update(place, state="importing", fraction=0.0, messages=known)
         self._show_progress()
         try:
             paths, kind = [Path(place.path)], place.kind or None
@@ -180,14 +190,14 @@ class ImportController(QObject):
                 aclosing(ingest.run(self._store, job)) as batches,
             ):
                 async for progress in batches:
-                    self._note(place, progress, before_bytes, before_messages)
+                    self._note(place, progress, before)
                     await self._pause()
         except CoreError as error:
             self._update(place, state="failed", note=str(error))
             self._window.message_bar.show_notice(describe(error))
             return None
         report = job.report()
-        self._done_bytes = before_bytes + place.size_bytes
+        self._done_bytes = before.done_bytes + place.size_bytes
         self._update(place, **source_outcome(report, time.monotonic() - started))
         row = self._model.rows()[self._model.row_of(place.path)]
         if row.live and not row.watch and self._window.first_run.keep.isChecked():
@@ -201,17 +211,15 @@ class ImportController(QObject):
             await self._going.wait()
             self._pace.skip(time.monotonic() - since)
 
-    def _note(
-        self, place: FoundSource, progress: Progress, bytes_before: int, messages_before: int
-    ) -> None:
+    def _note(self, place: FoundSource, progress: Progress, before: _Before) -> None:
         if progress.unit != "bytes":  # all is read and stored; the indexes are being merged
             self._update(place, fraction=1.0)
             return
         fraction = min(1.0, progress.done / progress.total) if progress.total else 0.0
-        self._done_bytes = bytes_before + round(place.size_bytes * fraction)
-        self._messages = messages_before + progress.messages
+        self._done_bytes = before.done_bytes + round(place.size_bytes * fraction)
+        self._messages = before.messages + progress.messages
         self._pace.note(time.monotonic(), self._done_bytes, self._messages)
-        self._update(place, fraction=fraction, messages=progress.messages)
+        self._update(place, fraction=fraction, messages=before.known + progress.messages)
         self._show_progress()
 
     def _update(self, place: FoundSource, **changes: object) -> None:

@@ -113,6 +113,26 @@ def test_what_was_read_at_another_time_is_not_offered_as_if_it_never_was(run, im
     assert (part.failed, part.bad_records) == (0, 0)
 
 
+def test_a_place_read_again_keeps_the_count_of_what_is_stored_of_it(run, imported_home):
+    program, model = imported_home, imported_home.window.models.sources
+    shown: list[int | None] = []
+
+    async def work():
+        await show(program)
+        before = row(program, "codex").messages
+        model.dataChanged.connect(lambda *_: shown.append(row(program, "codex").messages))
+        for n, each in enumerate(model.rows()):
+            model.update(n, chosen=each.found.kind == "codex")
+        program.window.first_run.start.click()
+        await until(lambda: program.imports.running)
+        await until(lambda: not program.imports.running)
+        return before
+
+    before = run(work())
+    assert before
+    assert set(shown) == {before}
+
+
 def test_nothing_is_watched_where_the_box_is_not_ticked(run, program, home):
     demo_home.build(home)
 
