@@ -88,6 +88,8 @@ def _show_page(db: Any, session: Session, args: argparse.Namespace, output: Outp
         _print_message(message, output)
     if following:
         output.note(f"more with --from {following}")
+    if 0 < session.message_count < first and not args.active:
+        output.note(f"no message {first:,}: there are {session.message_count:,}")
     return DONE
 
 

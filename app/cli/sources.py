@@ -217,6 +217,9 @@ def run_pause(args: argparse.Namespace, output: Output) -> int:
         every = watched.places(db)
         paths = [str(watching.absolute(each)) for each in args.path]
         _require_watched(paths, every)
+        if not every and not output.as_json:
+            output.line("No place is watched: backscroll sources watch PATH")
+            return DONE
         for path in paths or [each.path for each in every]:
             written(db, watched.set_paused, path, paused=args.paused)
         done = "paused" if args.paused else "watched again"

@@ -46,7 +46,11 @@ def remove(
     operation = operations.begin(db, "source.remove", told, actor)
     files = known_sources.forget(db, source)
     kept = 0 if with_history else source.sessions
-    becomes = f"{counted(len(ids), 'session')} moved to the trash" if ids else f"{kept:,} kept"
+    becomes = (
+        f"{counted(len(ids), 'session')} moved to the trash"
+        if ids
+        else f"{counted(kept, 'session')} kept"
+    )
     outcome = f"source {source.name or source.kind} forgotten, {counted(files, 'file')}; {becomes}"
     receipt: dict[str, object] = {"files": files, "kept": kept, "trashed": len(ids)}
     operations.finish(db, operation, "succeeded", outcome, receipt)

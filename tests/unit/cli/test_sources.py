@@ -122,3 +122,27 @@ def test_why_says_found_not_imported_and_nowhere(backscroll, talks):
     assert none.json["looked_through"]["files"] == 2
     cut = backscroll("sources", "why", "nothing of the kind", "--seconds", "0.000001", "--json")
     assert (cut.code, cut.json["complete"]) == (3, False)
+
+
+def test_nothing_is_paused_where_nothing_is_watched(backscroll):
+    told = backscroll("sources", "pause")
+    assert (told.code, told.out) == (0, "No place is watched: backscroll sources watch PATH\n")
+
+
+def test_a_removal_says_what_is_kept(backscroll, talks):
+    backscroll("import", talks)
+    told = backscroll("sources", "remove", "jsonl", "--yes").out
+    assert told == "source jsonl forgotten, 1 file; 1 session kept\n"
+
+
+def test_only_a_file_is_read_again(backscroll, talks):
+    backscroll("import", talks)
+    with pytest.raises(SystemExit, match="2"):
+        backscroll("import", talks, "--again")
+    assert backscroll("import", talks / "a.jsonl", "--again").code == 0
+
+
+def test_a_page_behind_the_end_says_so(backscroll, talks):
+    backscroll("import", talks)
+    told = backscroll("show", "s1", "--from", 99)
+    assert (told.code, "no message 99: there are 1\n" in told.err) == (0, True)
