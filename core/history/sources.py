@@ -28,7 +28,7 @@ class KnownFile:
     """A file as it was when it was read last; `kind` and `instance` name its source.
 
     `named_as` is the path under which it was met first, where it was moved since. `legacy` is
-    how far it is where it is a snapshot that is moved in once.
+    how far it is where it is a snapshot that is moved in once, `device` the disk it lay on.
     """
 
     id: int
@@ -45,6 +45,7 @@ class KnownFile:
     tail_hash: bytes | None
     named_as: str | None = None
     legacy: LegacyState | None = None
+    device: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +105,11 @@ def known_files(db: apsw.Connection) -> dict[str, list[KnownFile]]:
     moved_in = legacy_imports.by_source(db)
     for row in db.execute(
         "SELECT f.id, f.source_id, s.kind, s.instance, f.path, f.inode, f.size, f.mtime_ns,"
-        " f.reader_version, f.state, f.head_hash, f.tail_hash, f.named_as"
+        " f.reader_version, f.state, f.head_hash, f.tail_hash, f.named_as, f.device"
         " FROM source_files AS f JOIN sources AS s ON s.id = f.source_id ORDER BY f.id"
     ):
-        known = KnownFile(*row)
+        *others, device = row
+        known = replace(KnownFile(*others), device=device)
         legacy = moved_in.get(known.source_id)
         found.setdefault(known.path, []).append(replace(known, legacy=legacy) if legacy else known)
     return found

@@ -202,6 +202,15 @@ def _stamp(found: os.stat_result) -> FileStamp:
     return FileStamp(_signed(found.st_dev), _signed(found.st_ino), found.st_size, found.st_mtime_ns)
 
 
+def device_of(folder: Path) -> int:
+    """Return the number of the disk that a folder is on, as in stamps.
+
+    Raises:
+        OSError: there is no such folder, or it may not be looked at.
+    """
+    return _signed(folder.stat().st_dev)
+
+
 def _signed(number: int) -> int:
     """SQLite's integers are signed; some file systems use all 64 bits."""
     return (number + (1 << 63)) % (1 << 64) - (1 << 63)

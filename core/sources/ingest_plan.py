@@ -313,7 +313,8 @@ class _Planner:
     def _note_gone(self, folder: Path, kind: str | None) -> None:
         """Note the files of the store that a walked folder no longer has.
 
-        An empty folder tells nothing: it may be where a disk was mounted.
+        An empty folder tells nothing: it may be where a disk was mounted. One below it does,
+        unless the file lay on another disk.
         """
         if _is_empty(folder):
             return
@@ -323,7 +324,7 @@ class _Planner:
                 continue
             for known in versions:
                 is_ours = kind in (None, known.kind) and known.state != "gone"
-                if is_ours and _is_absent(name):
+                if is_ours and _is_absent(name) and not _is_unmounted(known):
                     self.plan.gone.append(known.id)
                     reader = detect.READERS.get(known.kind)
                     if reader is not None and not is_export(reader, Path(name)):
@@ -339,6 +340,18 @@ def is_export(reader: Reader, path: Path) -> bool:
 def _is_empty(folder: Path) -> bool:
     with os.scandir(folder) as entries:
         return next(entries, None) is None
+
+
+def _is_unmounted(known: KnownFile) -> bool:
+    """Whether what is left of a file's path is an empty folder of another disk than its own."""
+    for folder in Path(known.path).parents:
+        try:
+            return files.device_of(folder) != known.device and _is_empty(folder)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError:
+            return True  # who knows what is in there
+    return False
 
 
 def _is_another(name: str, inode: int) -> bool:

@@ -134,6 +134,28 @@ def test_a_place_that_is_missing_or_empty_marks_nothing(db, tmp_path):
     assert messages(db) == 1
 
 
+@pytest.mark.parametrize("is_another_disk", [True, False])
+def test_an_empty_folder_that_was_another_disk_marks_nothing(db, tmp_path, is_another_disk):
+    place = tmp_path / "p"
+    write(place / "disk" / "deep" / "a.jsonl", line("1", "one"))
+    write(place / "b.jsonl", line("2", "two", session="b"))
+    run(db, place)
+    if is_another_disk:
+        db.execute("UPDATE source_files SET device = device + 1 WHERE path LIKE '%a.jsonl'")
+    shutil.rmtree(place / "disk" / "deep")
+    run(db, place)
+    assert gone(db) == ([] if is_another_disk else ["s"])
+
+
+def test_a_file_that_ends_within_a_line_marks_nothing(db, tmp_path):
+    lines = [line("1", "one"), line("2", "two"), line("3", "three", session="t")]
+    path = write(tmp_path / "a.jsonl", *lines)
+    run(db, path)
+    path.write_text(json.dumps(lines[0]) + "\n" + json.dumps(lines[1])[:20])
+    run(db, path)
+    assert gone(db) == gone_uids(db) == []
+
+
 def test_a_session_that_its_file_no_longer_holds_is_gone(db, tmp_path):
     path = write(tmp_path / "a.jsonl", line("1", "one"), line("2", "two", session="t"))
     run(db, path)
