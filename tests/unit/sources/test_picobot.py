@@ -246,7 +246,7 @@ def test_what_was_cleared_stays_ahead_of_what_came_after_and_is_marked(pico, db)
     report = run(db, pico.path)
     assert report.new == 2
     assert shown(db, "feishu:oc_1") == ["one", "two", "three", "four"]
-    gone = absence.gone_messages(db, row_of(db, "feishu:oc_1"))
+    gone = absence.gone_messages(db, row_of(db, "feishu:oc_1"), 0, 1 << 62)
     found = db.execute(
         "SELECT content FROM messages WHERE id IN (SELECT message_id FROM gone_messages)"
     )
@@ -268,7 +268,7 @@ def test_a_session_that_was_emptied_keeps_what_is_stored_of_it(pico, db):
     pico.clear()
     run(db, pico.path)
     assert shown(db, "feishu:oc_1") == ["one"]
-    assert len(absence.gone_messages(db, row_of(db, "feishu:oc_1"))) == 1
+    assert len(absence.gone_messages(db, row_of(db, "feishu:oc_1"), 0, 1 << 62)) == 1
 
 
 def test_a_deleted_session_stays_and_is_gone_at_the_source(pico, db):
