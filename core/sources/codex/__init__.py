@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 
 from core.errors import SourceError
+from core.sources import files as disk
 from core.sources import found as places
 from core.sources import there
 from core.sources.codex import beside, old, rollout_files, survey
@@ -74,13 +75,14 @@ def found(env: Mapping[str, str], home: Path) -> Iterator[FoundSource]:
     root = Path(env.get("CODEX_HOME") or home / ".codex")
     if not there.is_dir(root):
         return
-    sizes = [
-        size
+    sizes = {
+        path: size
         for folder in rollout_files.FOLDERS
         for path, size in places.sizes(root / folder, rollout_files.SUFFIXES)
         if rollout_files.NAME.search(path.name)
-    ]
-    yield places.found(KIND, root, "Codex", sessions=len(sizes), size=sum(sizes))
+    }
+    sessions = {disk.plain_name(path).name for path in sizes}  # packed, one may lie there twice
+    yield places.found(KIND, root, "Codex", sessions=len(sessions), size=sum(sizes.values()))
 
 
 def read(path: Path) -> Iterator[Record]:

@@ -87,3 +87,16 @@ def test_a_folder_that_a_reader_cannot_look_into_is_not_its_home(tmp_path, monke
     monkeypatch.setattr(detect.READERS["pi"], "is_home", refused)
     (tmp_path / "session-state").mkdir()
     assert detect.home_of(tmp_path) is detect.READERS["copilot-cli"]
+
+
+def test_a_rollout_that_lies_packed_beside_itself_is_one_session(tmp_path):
+    folder = tmp_path / ".codex/sessions/2026/07/17"
+    archived = tmp_path / ".codex/archived_sessions"
+    name = "rollout-2026-07-17T09-00-00-c3c3c3c3-0000-7000-8000-000000000003.jsonl"
+    for place in (folder, archived):
+        place.mkdir(parents=True)
+    (folder / name).write_bytes(b"{}\n")
+    (folder / f"{name}.zst").write_bytes(b"packed")
+    (archived / name).write_bytes(b"{}\n")
+    (found,) = detect.found_on_this_machine({}, tmp_path)
+    assert (found.sessions, found.size_bytes) == (1, 12)
