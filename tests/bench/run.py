@@ -21,7 +21,7 @@ from tests.bench.measuring import ROOT, Row
 BENCHES = {
     name: f"tests.bench.bench_{name}"
     for name in (
-        *("import", "follow", "large", "search", "recall", "window", "limits", "backfill"),
+        *("import", "homes", "follow", "large", "search", "recall", "window", "limits", "backfill"),
         *("upkeep", "sizes"),
         "peers",
     )
