@@ -130,8 +130,9 @@ class FirstRunView(Page):
         self._order_tabs()
 
     def _order_tabs(self) -> None:
-        order = (self.list, self.start, self.add, self.keep, self.leave)
-        order = (*order, self.panel.pause, self.panel.cancel, self.why.field)
+        steps = (self.start, self.add, self.keep, self.leave)
+        running = (self.panel.pause, self.panel.cancel)
+        order = (self.list, self.drift.link, *steps, *running, self.why.field, self.why.look)
         for before, after in pairwise(order):
             QWidget.setTabOrder(before, after)
 

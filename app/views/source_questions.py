@@ -25,14 +25,14 @@ class Drift(QFrame):
         self.words = Text("")
         self.words.setWordWrap(True)
         self._source = ""
-        show = Link(self.tr("Show"))
-        show.clicked.connect(lambda: self.asked.emit(self._source))
+        self.link = Link(self.tr("Show"))
+        self.link.clicked.connect(lambda: self.asked.emit(self._source))
         row = QHBoxLayout(self)
         row.setContentsMargins(12, 8, 12, 8)
         row.setSpacing(8)
         row.addWidget(Icon("unknown", "warn"))
         row.addWidget(self.words, 1)
-        row.addWidget(show)
+        row.addWidget(self.link)
 
     def show_words(self, words: str, source: str) -> None:
         """Show the sentence about a source; '' hides it."""

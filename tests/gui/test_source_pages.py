@@ -414,3 +414,31 @@ def test_the_next_step_and_the_row_one_stands_on_are_in_sight_however_long_the_t
         assert seen(view.why.field)
 
     run(work())
+
+
+def test_tab_goes_through_the_page_of_sources_from_top_to_bottom(run, program, home):
+    view, model = program.window.first_run, program.window.models.sources
+
+    async def work():
+        await program.start()
+        program.imports.show_sources()
+        await until(lambda: not program.tasks.running("look"))
+        model.add([place("/nowhere/1")])
+        model.update(0, live=True)
+        view.show_importing(True)
+        view.show_leave(True)
+        view.drift.show_words("7 records", "codex#1")
+        model.choice_changed.emit()
+        program.window.show()
+        await asyncio.sleep(0.1)
+
+    run(work())
+    order, widget = [], view.list
+    while widget not in order:
+        order.append(widget)
+        widget = widget.nextInFocusChain()
+    stops = [each for each in order if view.isAncestorOf(each) and each.isVisible()]
+    stops = [each for each in stops if each.focusPolicy() & Qt.FocusPolicy.TabFocus]
+    tops = [each.mapTo(view.viewport(), QPoint(0, each.height() // 2)).y() // 20 for each in stops]
+    assert len(stops) == 10
+    assert tops == sorted(tops)
