@@ -50,3 +50,34 @@ def test_a_session_named_by_a_file_whose_name_is_no_text(db, tmp_path):
         stream.write(said("u2", "two"))
     assert run(db, path).failed == 0
     assert db.execute("SELECT count(*) FROM sessions").get == 0
+
+
+def texts(db):
+    return sorted(text for (text,) in db.execute("SELECT content FROM messages"))
+
+
+def delete_message(db, uid):
+    rows = [row for (row,) in db.execute("SELECT id FROM messages WHERE uid = ?", (uid,))]
+    key = tombstones.key_to_delete_with(db)
+    with deletion.own_key_checks(db):
+        written(db, deletion.delete_messages, rows, key)
+
+
+def test_a_message_in_a_copy_a_fork_or_the_file_that_is_read_once_more(db, tmp_path):
+    at = "2026-08-05T10:0{}:00Z"
+    lines = [said(f"u{n}", f"words {n}", timestamp=at.format(n)) for n in range(3)]
+    path = tmp_path / "p" / "talk.jsonl"
+    path.parent.mkdir()
+    path.write_text("".join(lines))
+    run(db, path)
+    delete_message(db, "u1")
+    assert texts(db) == ["words 0", "words 2"]
+    copy = tmp_path / "copy" / "talk.jsonl"  # an older one of the same session
+    copy.parent.mkdir()
+    copy.write_text("".join(lines[:2]))
+    fork = tmp_path / "p" / "fork.jsonl"
+    fork.write_text("".join([*lines, said("u9", "words 9", timestamp=at.format(9))]))
+    for place in (copy, fork, tmp_path / "p", path):
+        run(db, place, again=place == path)
+        assert "words 1" not in texts(db)
+    assert texts(db) == ["words 0", "words 2", "words 9"]
