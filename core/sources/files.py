@@ -136,6 +136,9 @@ def unpacked(path: Path) -> Iterator[BinaryIO]:
         try:
             with _unpacking(path, stream) as plain:
                 yield cast("BinaryIO", _Bounded(plain))
+        except gzip.BadGzipFile as error:  # its words show the bytes that it found
+            reason = "what it holds is not what gzip wrote"
+            raise SourceError(f"{path} is a damaged archive: {reason}", path=str(path)) from error
         except (EOFError, zlib.error, zstd.ZstdError) as error:
             raise SourceError(f"{path} is a damaged archive: {error}", path=str(path)) from error
 

@@ -100,3 +100,13 @@ def test_sessions_without_messages_are_counted(told, tmp_path):
 
     _, out, _ = told("import", place, "--json")
     assert json.loads(out)["sessions_without_messages"] == 1, "the empty file is met each time"
+
+
+def test_an_archive_that_is_none_is_refused_without_its_bytes(told, tmp_path):
+    junk = tmp_path / "junk.jsonl.gz"
+    junk.write_bytes(b"\xf5\xb1" * 100)
+    code, out, _ = told("import", junk)
+    assert code == 1
+    assert out.splitlines()[1] == (
+        f"  {junk} is a damaged archive: what it holds is not what gzip wrote"
+    )
