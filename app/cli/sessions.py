@@ -41,6 +41,7 @@ def run(args: argparse.Namespace, output: Output) -> int:
     """Print one page of sessions and how to get the next."""
     from core.history import facets
     from core.history.sessions import list_sessions
+    from core.search.named import said, unknown_places
 
     now = datetime.now().astimezone()
     wanted = SessionFilter(
@@ -57,13 +58,22 @@ def run(args: argparse.Namespace, output: Output) -> int:
     limit = min(args.limit, _MOST_SESSIONS)
     with reading(args) as db:
         page = list_sessions(db, wanted, limit=limit, after=args.after)
-        channels = facets.channels(db) if output.as_json else ()
+        channels = facets.channels(db) if output.as_json or args.channel else ()
+        kinds = {kind for kind, _ in facets.sources(db)} if args.source else set()
+        unknown = [f"no source is of the kind {said(k)}" for k in args.source if k not in kinds]
+        unknown += unknown_places(db, (), args.project)
+    if not page.total:
+        held_in = {name for name, _ in channels}
+        unknown += [f"no channel is named {said(c)}" for c in args.channel if c not in held_in]
     if output.as_json:
         sessions = [session_document(session) for session in page.sessions]
         document = {"sessions": sessions, "next": page.next, "total": page.total}
+        document["warnings"] = unknown
         held = [{"channel": name, "sessions": count} for name, count in channels]
         output.document(document | {"channels": held})
         return DONE
+    for warning in unknown:
+        output.note(warning)
     for session in page.sessions:
         when = words.local_time(session.last_active_at_ms)
         count = words.plural(session.message_count, "message")

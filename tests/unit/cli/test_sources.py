@@ -146,3 +146,15 @@ def test_a_page_behind_the_end_says_so(backscroll, talks):
     backscroll("import", talks)
     told = backscroll("show", "s1", "--from", 99)
     assert (told.code, "no message 99: there are 1\n" in told.err) == (0, True)
+
+
+def test_a_list_of_what_is_not_there_says_what_is_named_wrongly(backscroll, talks):
+    backscroll("import", talks)
+    options = ("--source", "films", "--project", "acme", "--channel", "radio")
+    told = backscroll("sessions", "list", *options)
+    sentences = ["source is of the kind films", "project is named acme", "channel is named radio"]
+    assert told.err.splitlines()[:3] == [f"no {each}" for each in sentences]
+    assert backscroll("sessions", "list", *options, "--json").json["warnings"] == [
+        f"no {each}" for each in sentences
+    ]
+    assert backscroll("sessions", "list", "--source", "jsonl", "--json").json["warnings"] == []
