@@ -322,6 +322,9 @@ class _Planner:
         for name, versions in self._known.items():
             if name in self._seen or not name.startswith(below):
                 continue
+            if any(kind in (None, known.kind) for known in versions) and _is_barred(name):
+                self.plan.fail(name, SourceError(f"{name} cannot be read: permission denied"))
+                continue
             for known in versions:
                 is_ours = kind in (None, known.kind) and known.state != "gone"
                 if is_ours and _is_absent(name) and not _is_unmounted(known):
@@ -329,6 +332,17 @@ class _Planner:
                     reader = detect.READERS.get(known.kind)
                     if reader is not None and not is_export(reader, Path(name)):
                         self.plan.lost.append(known.id)
+
+
+def _is_barred(name: str) -> bool:
+    """Whether there may be a file that this user may not read: it is not gone for that."""
+    try:
+        os.lstat(name)
+    except PermissionError:
+        return True  # in a folder that may not be entered
+    except (OSError, ValueError):
+        return False
+    return not os.access(name, os.R_OK)
 
 
 def is_export(reader: Reader, path: Path) -> bool:

@@ -3,11 +3,15 @@
 A name that is too long stands for it: the look at it fails as well, whoever runs the tests.
 """
 
+import os
+
 import pytest
 
 from core.errors import SourceError
+from core.history.sources import KnownFile
 from core.sources import detect, there
 from core.sources.downloads import FOLDER
+from core.sources.ingest_plan import make_plan
 
 UNSEEN = "a" * 300
 
@@ -100,3 +104,19 @@ def test_a_rollout_that_lies_packed_beside_itself_is_one_session(tmp_path):
     (archived / name).write_bytes(b"{}\n")
     (found,) = detect.found_on_this_machine({}, tmp_path)
     assert (found.sessions, found.size_bytes) == (1, 12)
+
+
+def test_a_file_that_was_read_and_may_not_be_read_any_more_has_failed(tmp_path, monkeypatch):
+    folder = tmp_path / ".codex/sessions/2026"
+    folder.mkdir(parents=True)
+    name = "rollout-2026-07-17T09-00-00-c3c3c3c3-0000-7000-8000-000000000003.jsonl"
+    (folder / name).write_text("{}\n", encoding="utf-8")
+    (folder.parent / "2025").mkdir()
+    path = str(folder / name)
+    known = {path: [KnownFile(1, 1, "codex", "", path, 1, 3, 1, 1, "done", None, None)]}
+    readable = os.access
+    monkeypatch.setattr(os, "access", lambda at, mode: str(at) != path and readable(at, mode))
+    monkeypatch.setattr(detect.READERS["codex"], "files", lambda folder: iter(()))
+    plan = make_plan([tmp_path / ".codex"], None, known)
+    assert [(each.path, each.outcome) for each in plan.reports] == [(path, "failed")]
+    assert plan.gone == []
