@@ -14,7 +14,7 @@ from app.render.item import ROLE_INKS
 from app.render.message import role_sign
 from app.render.page import Page
 from app.render.runs import Marker
-from core.history.outline import Prompt, places_of, prompts
+from core.history.outline import PROMPTS_SHOWN, Prompt, places_of, prompts
 from core.search.run import search
 from core.types import Hit, Message, Role, SearchRequest, Session
 
@@ -156,6 +156,8 @@ def _middle(found: Found, current: int) -> list[OutlineRow]:
         return []
     if not found.hits:
         count = formatting.number(len(found.prompts))
+        if len(found.prompts) >= PROMPTS_SHOWN:
+            count = translate("outline", "first %1").replace("%1", count)
         return [heading(translate("outline", "Prompts"), count), *found.entries]
     facts = formatting.number(found.hits_total)
     if current:

@@ -9,13 +9,18 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPushButton, QToolTip, QWidget
 
 from app import formatting, theme
+from app.controllers import outline
+from app.controllers.outline import Found
 from app.models.outline import OutlineModel, OutlineRow, Row, heading
+from app.render import runs
+from app.render.page import Page
 from app.views.conversation_header import ConversationHeader, HeaderState
 from app.views.conversation_pane import ConversationPane
 from app.views.find_bar import FindBar
 from app.views.link_dialog import LinkBar, target_of
 from app.views.outline_view import OutlineView
 from app.views.rail import Rail, RailState
+from core.history.outline import Prompt
 from tests.gui.values import NOON_MS, session
 
 LEFT = Qt.MouseButton.LeftButton
@@ -210,6 +215,14 @@ def test_headings_cannot_be_chosen_and_entries_say_who_and_where(themed):
     spoken = model.index(4).data(Qt.ItemDataRole.AccessibleTextRole)
     assert spoken == "#2, second 订阅"
     assert "\u202e" not in model.index(5).data()
+
+
+@pytest.mark.parametrize(("prompts", "told"), [(7, "7"), (500, "first 500")])
+def test_the_outline_says_where_it_lists_only_the_first_prompts(qapp, prompts, told):
+    found = Found(prompts=tuple(Prompt(n, n, f"prompt {n}") for n in range(1, prompts + 1)))
+    found = outline.with_entries(found, runs.no_marks)
+    rows = outline.rows(Page(reading=True), found, runs.no_marks, 0)
+    assert (rows[0].text, rows[0].facts) == ("Prompts", told)
 
 
 def test_a_row_of_the_outline_goes_to_its_message_by_mouse_and_by_keyboard(show):
