@@ -10,6 +10,7 @@ from core.index.state import new_holder
 from core.store import keys
 from core.store.connection import transaction
 from core.store.indexes import CJK, INDEXES, Index, table_exists
+from core.store.migrations import schema_version
 from core.types import Role
 
 VISIBLE = "('active', 'compacted')"
@@ -57,7 +58,9 @@ def problems(db: apsw.Connection, *, with_postings: bool = True) -> list[str]:
     found = [told for (told,) in db.execute("PRAGMA integrity_check") if told != "ok"]
     found += [f"foreign key {row}" for row in db.execute("PRAGMA foreign_key_check")]
     found += _wrong_keys(db)
-    found += [f"sessions miscounted: {row}" for row in db.execute(_MISCOUNTED)]
+    was_reset = _WAS_RESET if schema_version(db) >= _RESETS_SCHEMA else _HAS_CUTOFF
+    miscounted = db.execute(_MISCOUNTED.format(was_reset=was_reset))
+    found += [f"sessions miscounted: {row}" for row in miscounted]
     for index in INDEXES.values():
         if table_exists(db, index):
             found += _wrong_index(db, index, with_postings)
@@ -67,11 +70,14 @@ def problems(db: apsw.Connection, *, with_postings: bool = True) -> list[str]:
 
 
 # Prompts are counted behind the last reset, where there was one.
-_IS_ACTIVE = "((s.reset_cutoff_seq = 0 AND s.own_cutoff_seq IS NULL) OR p.seq > s.reset_cutoff_seq)"
+_RESETS_SCHEMA = 5  # from here on a reset at place 0 is told from none
+_HAS_CUTOFF = "s.reset_cutoff_seq <> 0"
+_WAS_RESET = f"({_HAS_CUTOFF} OR s.own_cutoff_seq IS NOT NULL)"
 _MISCOUNTED = f"""
 SELECT s.native_id, s.message_count, s.user_turn_count FROM sessions AS s
  WHERE (s.message_count, s.user_turn_count) <> (
-   SELECT count(*), coalesce(sum(m.role = 'user' AND m.origin = 'human' AND {_IS_ACTIVE}), 0)
+   SELECT count(*), coalesce(sum(m.role = 'user' AND m.origin = 'human' AND (NOT {{was_reset}}
+     OR p.seq > s.reset_cutoff_seq)), 0)
      FROM message_placements AS p JOIN messages AS m ON m.id = p.message_id
     WHERE p.session_id = s.id AND m.state IN {VISIBLE})
 """
