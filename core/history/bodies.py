@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
 from core.sources.records import MessageRecord, SessionRecord
@@ -167,7 +167,12 @@ def clean(text: str) -> str:
 
 def clean_fields(record: R) -> R:
     """Return a record whose texts are all clean, those within its tool calls too."""
-    return replace(record, **{f.name: _cleaned(getattr(record, f.name)) for f in fields(record)})
+    changed: dict[str, Any] = {}
+    for name in record.__dataclass_fields__:
+        value = getattr(record, name)
+        if (cleaned := _cleaned(value)) is not value and cleaned != value:
+            changed[name] = cleaned
+    return replace(record, **changed) if changed else record
 
 
 def _cleaned(value: Any) -> Any:

@@ -76,6 +76,8 @@ def told(path: Path) -> Told | None:
 
 def _session_folder(path: Path) -> Path | None:
     """The folder `local_…` of a transcript's session."""
+    if "local_" not in str(path):  # a look at each folder above is dear for thousands of files
+        return None
     for folder in path.parents:
         if folder.name == ".claude" and folder.parent.name.startswith("local_"):
             return folder.parent
