@@ -118,11 +118,6 @@ def _of_deleted(name: str) -> AbsenceFinding:
     )
 
 
-def of_session(db: apsw.Connection, session: Session) -> tuple[AbsenceFinding, ...]:
-    """Return what hides a session, or that it can be seen."""
-    return tuple(_of(db, session, ""))
-
-
 def _of(db: apsw.Connection, session: Session, taken_back: str) -> Iterator[AbsenceFinding]:
     """Yield why a session is not seen, the strongest reason first; else that it is."""
     reasons = list(_reasons(session))

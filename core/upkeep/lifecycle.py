@@ -179,11 +179,6 @@ def undo(db: apsw.Connection, operation_id: int, actor: Actor) -> Operation:
     return operations.get(db, operation.id)
 
 
-def can_undo(kind: str) -> bool:
-    """Tell whether `undo` knows the way back from an operation of a kind."""
-    return kind in COLUMNS or kind in IN_TRASH or kind == RENAME
-
-
 def _each(
     db: apsw.Connection,
     kind: tuple[str, dict[str, object]],

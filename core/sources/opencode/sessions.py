@@ -14,7 +14,6 @@ from core.sources.uids import Uids
 from core.types import MessageState, Origin, Relation, Role, SessionKind, TitleSource
 
 _PLACEHOLDER = re.compile(r"(New|Child) session - \d{4}-")
-_NOT_SPOKEN = (Origin.INJECTED, Origin.SYNTHETIC)
 _KEPT = ("slug", "version", "share_url", "agent", "cost")
 
 POSITIONS_A_MS = 1024

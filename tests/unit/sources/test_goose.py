@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.errors import SourceError
-from core.sources import detect, goose, ingest
+from core.sources import detect, goose
 from core.sources.ingest_plan import make_plan
-from core.sources.records import BadSourceRecord, MessageRecord, SessionRecord, UnknownRecord
+from core.sources.records import MessageRecord, SessionRecord
 from core.store.connection import open_store
 from core.types import (
     MessageState,
@@ -28,6 +28,7 @@ from core.types import (
 )
 from tests.unit.sources import expected
 from tests.unit.sources.expected import SAMPLES
+from tests.unit.sources.importing import Reading, imported
 
 OURS = SAMPLES / "others" / "goose" / "deja-vu" / "sessions"
 SCHEMA = """
@@ -74,21 +75,6 @@ class Home:
         return Reading(goose.read(path or self.path))
 
 
-class Reading:
-    """The records of one reading, by type."""
-
-    def __init__(self, records):
-        self.records = list(records)
-        self.messages = [r for r in self.records if isinstance(r, MessageRecord)]
-        self.bad = [r for r in self.records if isinstance(r, BadSourceRecord)]
-        self.unknown = [r.type for r in self.records if isinstance(r, UnknownRecord)]
-        self.sessions = {r.native_id: r for r in self.records if isinstance(r, SessionRecord)}
-
-    def only(self):
-        (message,) = self.messages
-        return message
-
-
 def text(words):
     return {"type": "text", "text": words}
 
@@ -112,15 +98,6 @@ def db(tmp_path):
     opened = open_store(tmp_path / "store" / "state.db", None)
     yield opened
     opened.close()
-
-
-def imported(db, *paths):
-    job = ingest.Import(paths)
-    for _ in ingest.run_sync(db, job):
-        pass
-    report = job.report()
-    assert report.failed == 0
-    return report.new, report.changed
 
 
 def shown(db, session="20260805_1"):

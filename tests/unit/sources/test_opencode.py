@@ -29,6 +29,7 @@ from core.types import (
 )
 from tests.unit.sources import expected
 from tests.unit.sources.expected import SAMPLES
+from tests.unit.sources.importing import imported
 from tests.unit.sources.opencode_home import SCHEMA, TIME, Home, Reading, write
 
 OURS = SAMPLES / "others" / "opencode"
@@ -44,15 +45,6 @@ def db(tmp_path):
     opened = open_store(tmp_path / "store" / "state.db", None)
     yield opened
     opened.close()
-
-
-def imported(db, *paths):
-    job = ingest.Import(paths)
-    for _ in ingest.run_sync(db, job):
-        pass
-    report = job.report()
-    assert report.failed == 0
-    return report.new, report.changed
 
 
 def shown(db, session="s"):

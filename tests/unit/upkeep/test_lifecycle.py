@@ -384,7 +384,6 @@ def test_every_step_is_one_operation_that_succeeded(db, name):
     assert (done.state, done.kind) == ("succeeded", f"sessions.{name}")
     assert operations.listing(db) == (done,)
     assert done.receipt["names"] == ["s"]
-    assert lifecycle.can_undo(done.kind)
 
 
 def test_what_is_no_step_of_a_session_cannot_be_undone_here(db):
