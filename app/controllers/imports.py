@@ -20,6 +20,7 @@ from app.tasks import TaskScope
 from app.views.import_panel import ImportProgress
 from app.views.main_window import MainWindow
 from core.errors import CoreError
+from core.index import health
 from core.sources import ingest
 from core.sources.detect import found_on_this_machine
 from core.sources.downloads import is_export
@@ -159,11 +160,21 @@ class ImportController(QObject):
         reports: list[ImportReport] = []
         with ExitStack() as at_the_end:
             at_the_end.callback(self._show_ended, reports)
+            await self._count_stored()
             while (place := self._next_place()) is not None:
                 report = await self._import_place(place, at_the_end)
                 if report is not None:
                     reports.append(report)
             self._say_done(reports)
+
+    async def _count_stored(self) -> None:
+        """Know what can be searched already: what a stopped import stored last is told late."""
+        try:
+            status = await self._store.read(health.status, self._store.path)
+        except CoreError as error:  # what cannot be counted can hardly be written: that says more
+            self._window.message_bar.show_notice(describe(error))
+        else:
+            self.note_stored(status.messages)
 
     def _show_ended(self, reports: Sequence[ImportReport]) -> None:
         left = [each for each in self._model.rows() if each.state in ("waiting", "importing")]
